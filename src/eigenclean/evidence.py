@@ -1,0 +1,54 @@
+"""What is known about the samples before anyone judges them."""
+
+from dataclasses import dataclass
+
+from eigenclean.arrays import Array, Float64s
+from eigenclean.errors import InvalidData, MissingEvidence
+
+KINDS = ("features", "probabilities", "losses", "logits")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Given labels, and whatever speaks for or against them; arrays in row order.
+
+    Attributes:
+        ids: one unique id per row.
+        labels: the given labels, right or wrong.
+        features: n x d, for detectors that look at geometry.
+        probabilities: n x K, out-of-sample, columns in the order of the sorted classes.
+        losses: n, the loss of the given label.
+        logits: n x K.
+
+    >>> import numpy as np
+    >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.MissingEvidence: FINE needs features, but only labels were given
+    """
+
+    ids: Array
+    labels: Array
+    features: Array | None = None
+    probabilities: Float64s | None = None
+    losses: Float64s | None = None
+    logits: Float64s | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("ids", *KINDS):
+            values = getattr(self, name)
+            if values is not None and len(values) != len(self.labels):
+                raise InvalidData(
+                    f"evidence: {name} must have one row per label, got {len(values)} rows and {len(self.labels)} labels"
+                )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def need(self, kind: str, *, by: str) -> Array:
+        """The evidence of that kind, or `MissingEvidence` saying who needs it and what there is instead."""
+        values: Array | None = getattr(self, kind)
+        if values is None:
+            there = [name for name in KINDS if getattr(self, name) is not None]
+            raise MissingEvidence(f"{by} needs {kind}, but only {' and '.join(there) or 'labels'} were given")
+        return values

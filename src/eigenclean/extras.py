@@ -1,0 +1,27 @@
+"""Optional libraries: imported where they are needed, with a helpful sentence when they are missing."""
+
+import importlib
+from types import ModuleType
+
+from eigenclean.errors import MissingExtra
+
+
+def require(module: str, *, extra: str, caller: str) -> ModuleType:
+    """Return the imported ``module``, or raise `MissingExtra` with the command that installs it.
+
+    >>> require("json", extra="train", caller="doctest").__name__
+    'json'
+    >>> require("no_such_library", extra="train", caller="eigenclean train")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.MissingExtra: eigenclean train needs no_such_library, which is not installed:
+    pip install 'eigenclean[train]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # the library is there, but something inside it is broken: say what
+        raise MissingExtra(
+            f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'"
+        ) from None

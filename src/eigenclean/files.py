@@ -1,0 +1,70 @@
+"""Files are written whole or not at all: a temporary neighbour, then one rename."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from eigenclean.errors import InvalidOption
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path that becomes ``path`` when the block succeeds and vanishes when it does not.
+
+    The temporary file lies in the same folder, so the rename is atomic; Ctrl-C inside the block also cleans up.
+    """
+    target = Path(path)
+    make_folder(target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes private files; ours are ordinary ones
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        # Only what concerns writing here is ours to explain (a full disk, a folder in the way).
+        if isinstance(error, FileNotFoundError) and error.filename not in {str(temporary), str(target)}:
+            raise
+        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Create the folder ``path`` (and its parents) unless it is there; one sentence when that is impossible."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidOption(
+            f"cannot create the folder {folder}: {error.strerror or error}; choose another place"
+        ) from None
+    return folder
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replace the file at ``path`` by ``text`` (UTF-8), atomically."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    """Replace the file at ``path`` by ``record`` as indented JSON, atomically."""
+    write_text(path, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _umask() -> int:
+    # The only portable way to read the umask is to set it.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

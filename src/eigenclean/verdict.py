@@ -1,0 +1,205 @@
+"""The verdict: what a detector thinks of every label, as a record that is saved without pickle."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
+from eigenclean.errors import InvalidData
+from eigenclean.files import make_folder, replacing, write_json
+
+FILE = "verdict.parquet"
+SUMMARY = "summary.json"
+_COLUMNS = {  # column in the file: field of the record
+    "id": "ids",
+    "given_label": "labels",
+    "is_label_issue": "flagged",
+    "label_score": "p_clean",
+    "suggested_label": "suggested",
+    "suggested_confidence": "suggested_confidence",
+    "alignment": "score",
+    "rank": "rank",
+}
+_METADATA = b"eigenclean"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """One row per sample, in the order of the data; a higher score always means a more trustworthy label.
+
+    Attributes:
+        ids: id of each row.
+        labels: the given labels.
+        score: the detector's raw score (FINE: the alignment with the eigenvector of the given class).
+        p_clean: probability that the given label is right.
+        flagged: True where the label is probably wrong.
+        suggested: the label to put instead; the given one where nothing is flagged.
+        suggested_confidence: probability that the suggested label is right.
+        made_by: how the verdict came about: "method", "parameters", and what the detector has to add.
+
+    >>> verdict = Verdict(
+    ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
+    ...     p_clean=np.array([0.99, 0.03, 0.95]), flagged=np.array([False, True, False]),
+    ...     suggested=np.array([0, 1, 1]), suggested_confidence=np.array([0.99, 0.9, 0.95]), made_by="me",
+    ... )
+    >>> verdict
+    Verdict by me: 1 of 3 labels look wrong, estimated noise rate 34.3 %
+    >>> verdict.rank
+    array([3, 1, 2])
+    """
+
+    ids: Array
+    labels: Array
+    score: Floats
+    p_clean: Floats
+    flagged: Bools
+    suggested: Array
+    suggested_confidence: Floats
+    made_by: Mapping[str, Any] | str = "unknown"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.made_by, str):
+            object.__setattr__(self, "made_by", {"method": self.made_by, "parameters": {}})
+        for field in _COLUMNS.values():
+            if field != "rank" and len(getattr(self, field)) != len(self.labels):
+                raise InvalidData(
+                    f"verdict: {field} must have one value per label, "
+                    f"got {len(getattr(self, field))} for {len(self.labels)} labels"
+                )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return (
+            f"Verdict by {self.method}: {self.n_flagged} of {len(self)} labels look wrong, "
+            f"estimated noise rate {100 * self.noise_rate:.1f} %"
+        )
+
+    @property
+    def method(self) -> str:
+        """Name of the detector."""
+        return str(self._made_by.get("method", "unknown"))
+
+    @property
+    def n_flagged(self) -> int:
+        """How many labels look wrong."""
+        return int(np.count_nonzero(self.flagged))
+
+    @property
+    def noise_rate(self) -> float:
+        """Estimated share of wrong labels: the mean probability of being wrong."""
+        return float(np.mean(1.0 - self.p_clean, dtype=np.float64)) if len(self) else 0.0
+
+    @cached_property
+    def rank(self) -> Ints:
+        """1 for the worst label, n for the best; the raw score settles ties of the probability."""
+        rank = np.empty(len(self), dtype=np.intp)
+        rank[np.lexsort((self.score, self.p_clean))] = np.arange(1, len(self) + 1)
+        return rank
+
+    def suspects(self, most: int | None = None) -> Ints:
+        """Row numbers of the flagged labels, worst first."""
+        rows = np.flatnonzero(self.flagged)
+        return rows[np.argsort(self.rank[rows])][:most]
+
+    def per_class(self) -> list[dict[str, Any]]:
+        """For each given class: its size, how many labels look wrong, and the estimated noise rate."""
+        classes, codes = encode_labels(self.labels)
+        sizes = np.bincount(codes, minlength=len(classes))
+        flagged = np.bincount(codes, weights=self.flagged, minlength=len(classes))
+        wrong = np.bincount(codes, weights=1.0 - self.p_clean, minlength=len(classes))
+        return [
+            {
+                "label": label,
+                "n_samples": size,
+                "n_flagged": int(count),
+                "estimated_noise_rate": float(mass / size),
+            }
+            for label, size, count, mass in zip(
+                classes.tolist(), sizes.tolist(), flagged.tolist(), wrong.tolist(), strict=True
+            )
+        ]
+
+    def summary(self, **run: Any) -> dict[str, Any]:
+        """The verdict in figures; ``run`` adds facts of the run (seconds, version, data_hash)."""
+        per_class = self.per_class()
+        return {
+            "n_samples": len(self),
+            "n_classes": len(per_class),
+            "n_flagged": self.n_flagged,
+            "estimated_noise_rate": self.noise_rate,
+            "method": self.method,
+            "parameters": self._made_by.get("parameters", {}),
+            **run,
+            "per_class": per_class,
+        }
+
+    def to_frame(self) -> pa.Table:
+        """An Arrow table with the columns of the file; polars and pandas take it as it is, without a copy."""
+        columns = {name: pa.array(getattr(self, field)) for name, field in _COLUMNS.items()}
+        metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
+        return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
+
+    def save(self, path: str | os.PathLike[str], *, csv: bool = False, **run: Any) -> Path:
+        """Write ``verdict.parquet`` and ``summary.json`` into the folder ``path`` (or one ``.parquet`` file).
+
+        Every file is written whole or not at all. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary.
+        """
+        path = Path(path)
+        frame = self.to_frame()
+        if path.suffix == ".parquet":
+            _write_parquet(frame, path)
+            return path
+        folder = make_folder(path)
+        _write_parquet(frame, folder / FILE)
+        if csv:
+            with replacing(folder / "verdict.csv") as temporary:
+                pyarrow.csv.write_csv(frame, str(temporary))
+        write_json(folder / SUMMARY, self.summary(**run))
+        return folder / FILE
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Verdict":
+        """Read what `save` wrote: a folder or a ``.parquet`` file."""
+        path = Path(path)
+        file = path / FILE if path.is_dir() else path
+        if not file.is_file():
+            raise InvalidData(
+                f"no verdict at {path}: expected a folder with {FILE}, as `eigenclean detect --out` writes"
+            )
+        try:
+            frame = pq.read_table(file)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InvalidData(f"{file} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+        missing = [name for name in _COLUMNS if name not in frame.column_names]
+        if missing:
+            raise InvalidData(f"{file} is not a verdict: it lacks the column {missing[0]!r}")
+        made_by = json.loads((frame.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
+        fields = {field: _to_numpy(frame.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
+        return cls(**fields, made_by=made_by)
+
+    @property
+    def _made_by(self) -> Mapping[str, Any]:
+        assert not isinstance(self.made_by, str)  # __post_init__ made it a mapping
+        return self.made_by
+
+
+def _write_parquet(frame: pa.Table, path: Path) -> None:
+    with replacing(path) as temporary:
+        pq.write_table(frame, temporary)
+
+
+def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return np.array(column.to_pylist(), dtype=np.str_)
+    return np.asarray(column.to_numpy())
