@@ -1,3 +1,45 @@
-"""eigenclean finds wrong labels in a data set and trains well in spite of them."""
+"""eigenclean finds wrong labels in a data set and trains well in spite of them.
+
+>>> import eigenclean
+>>> from sklearn.datasets import load_digits
+>>> X, y = load_digits(return_X_y=True)
+>>> verdict = eigenclean.FINE().fit(X, y).judge(X, y)
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from eigenclean.detect import FINE, detector, find_label_issues
+    from eigenclean.evidence import Evidence
+    from eigenclean.noise import add_noise
+    from eigenclean.sources import open_source
+    from eigenclean.verdict import Verdict
+
+# Where each public name lives. Names resolve on first use, so that importing eigenclean costs nothing.
+_HOMES = {
+    "FINE": "eigenclean.detect",
+    "detector": "eigenclean.detect",
+    "find_label_issues": "eigenclean.detect",
+    "add_noise": "eigenclean.noise",
+    "open_source": "eigenclean.sources",
+    "Evidence": "eigenclean.evidence",
+    "Verdict": "eigenclean.verdict",
+}
+
+__all__ = ["FINE", "Evidence", "Verdict", "add_noise", "detector", "find_label_issues", "open_source"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'eigenclean' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value  # next time Python finds it by itself
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

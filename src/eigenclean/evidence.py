@@ -39,7 +39,8 @@ class Evidence:
             values = getattr(self, name)
             if values is not None and len(values) != len(self.labels):
                 raise InvalidData(
-                    f"evidence: {name} must have one row per label, got {len(values)} rows and {len(self.labels)} labels"
+                    f"evidence: {name} must have one row per label, "
+                    f"got {len(values)} rows and {len(self.labels)} labels"
                 )
 
     def __len__(self) -> int:

@@ -1,1 +1,35 @@
-""""""
+"""Cuts turn scores into P(label right). A new cut is one file and one line in `CUTS`."""
+
+from sklearn.base import clone
+
+from eigenclean.detect.cuts.base import Cut
+from eigenclean.detect.cuts.beta import BetaCut
+from eigenclean.detect.cuts.fixed import FixedCut
+from eigenclean.detect.cuts.gaussian import GaussianCut
+from eigenclean.detect.cuts.kmeans import KMeansCut
+from eigenclean.detect.cuts.quantile import QuantileCut
+from eigenclean.errors import InvalidOption
+
+CUTS: dict[str, type[Cut]] = {
+    "gaussian": GaussianCut,
+    "beta": BetaCut,
+    "kmeans": KMeansCut,
+    "quantile": QuantileCut,
+    "fixed": FixedCut,
+}
+
+__all__ = ["CUTS", "BetaCut", "Cut", "FixedCut", "GaussianCut", "KMeansCut", "QuantileCut", "make_cut"]
+
+
+def make_cut(cut: str | Cut) -> Cut:
+    """A fresh cut from its name, or a copy of the given one.
+
+    >>> make_cut("kmeans")
+    KMeansCut()
+    """
+    if isinstance(cut, Cut):
+        fresh: Cut = clone(cut)
+        return fresh
+    if cut not in CUTS:
+        raise InvalidOption(f"cut must be one of {', '.join(CUTS)} or a Cut, got {cut!r}")
+    return CUTS[cut]()

@@ -1,0 +1,81 @@
+"""What a cut is: it turns scores into the probability that the label is right."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
+
+
+class Cut(BaseEstimator, ABC):
+    """Scores in, probabilities out, class by class; p never falls when the score rises.
+
+    ``groups`` gives the class of each score as a number 0..K-1.
+
+    Attributes:
+        whole_: for each class, True when no decision could be made (too few or equal scores): all are kept.
+        range_: K x 2, lowest and highest score seen.
+    """
+
+    whole_: Bools
+    range_: Float64s
+
+    def fit(self, scores: Array, groups: Ints) -> Self:
+        """Learn where the good scores begin in each class."""
+        scores = np.asarray(scores, dtype=np.float64)
+        rows = ClassRows.of(groups, int(groups.max()) + 1 if len(groups) else 0)
+        self.range_ = _ranges(scores, rows)
+        self.whole_ = self._fit(scores, rows)
+        return self
+
+    def p_clean(self, scores: Array, groups: Ints) -> Float64s:
+        """Probability that each label is right."""
+        p = self._p_clean(np.asarray(scores, dtype=np.float64), groups)
+        p[self.whole_[groups]] = 1.0
+        return p
+
+    def boundary(self, threshold: float) -> Float64s:
+        """The score of each class from which on labels are kept; NaN where the class is kept or dropped whole."""
+        low, high = self.range_[:, 0].copy(), self.range_[:, 1].copy()
+        groups = np.arange(len(low))
+        inside = (self.p_clean(low, groups) <= threshold) & (self.p_clean(high, groups) > threshold)
+        for _ in range(50):  # p rises with the score, so bisection finds the place for all classes at once
+            middle = 0.5 * (low + high)
+            kept = self.p_clean(middle, groups) > threshold
+            high, low = np.where(kept, middle, high), np.where(kept, low, middle)
+        return np.where(inside, high, np.nan)
+
+    def describe(self) -> dict[str, Any]:
+        """What was learned, for the record and the report; nothing by default."""
+        return {}
+
+    @abstractmethod
+    def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
+        """Learn; return which classes could not be decided."""
+
+    @abstractmethod
+    def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
+        """Probabilities for the classes that were decided; the others are overwritten."""
+
+
+def plain_numbers(values: Float64s) -> list[Any]:
+    """Nested lists for JSON, with None where there is no number.
+
+    >>> plain_numbers(np.array([0.5, np.nan]))
+    [0.5, None]
+    """
+    plain = np.round(values, 12).astype(object)
+    plain[~np.isfinite(values)] = None
+    return list(plain.tolist())
+
+
+def _ranges(scores: Float64s, rows: ClassRows) -> Float64s:
+    ranges = np.zeros((len(rows), 2))
+    there = np.flatnonzero(rows.counts)
+    if len(there):
+        ordered = scores[rows.order]
+        ranges[there, 0] = np.minimum.reduceat(ordered, rows.starts[there])
+        ranges[there, 1] = np.maximum.reduceat(ordered, rows.starts[there])
+    return ranges

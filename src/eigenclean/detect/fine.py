@@ -1,0 +1,257 @@
+"""FINE: a label is trusted when the feature is aligned with the first eigenvector of its class."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from eigenclean.arrays import (
+    Array,
+    ClassRows,
+    Float64s,
+    Ints,
+    check_two_classes,
+    encode_labels,
+    gather,
+    row_chunks,
+    working_dtype,
+)
+from eigenclean.detect.base import Detector
+from eigenclean.detect.cuts import Cut
+from eigenclean.errors import InvalidOption
+from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
+from eigenclean.progress import track
+
+Score = Literal["abs_cos", "sq_cos", "abs_raw", "sq_raw"]
+SCORES: tuple[Score, ...] = ("abs_cos", "sq_cos", "abs_raw", "sq_raw")
+PRESETS: dict[str, Score] = {"official": "abs_cos", "paper": "sq_raw"}
+_CANDIDATES = 5  # classes that share the probability of being the right one
+_CHEAP = 2_000_000_000  # multiplications that nobody notices: moments of small data are kept without being asked
+
+
+class FINE(Detector):
+    """FINE (Kim et al., NeurIPS 2021): eigenvectors of the classes judge the labels.
+
+    For each class the first eigenvector u of Σ z zᵀ over its features z is what the class has in common, also when
+    some of its labels are wrong. A sample's score is its alignment with u; a mixture on the scores of each class
+    decides. No classifier, no noise rate.
+
+    Args:
+        preset: "official" scores by |cos∠(u, z)|, as the released code does and as ranks best; "paper" by the
+            squared raw product ⟨u, z⟩², as printed.
+        score: overrides the preset: "abs_cos", "sq_cos", "abs_raw" or "sq_raw".
+        vector: "eigen", or "mean" for the direction of the class mean (the paper's ablation).
+        component: which eigenvector, 1 for the first (another ablation).
+        subset: share of each class that the eigenvector is computed from, such as 0.01; all are scored.
+        cut: how scores become probabilities: a name ("gaussian", "beta", "kmeans", "quantile", "fixed") or a Cut.
+            ``GaussianCut(monotone=False, split="always")`` decides as the released code does.
+        threshold: labels are kept when P(right) is strictly above it.
+        keep_moments: keep the d x d sums of each class, so that `merge` works after `fit`. None keeps them while
+            that costs next to nothing.
+        random_state: seed of the subset.
+
+    Attributes:
+        classes_: sorted labels.
+        eigenvectors_: K x d, the unit vector of each class.
+        eigenvalues_: K, the eigenvalue of each (the squared length of the mean for ``vector="mean"``).
+        n_samples_per_class_: K.
+        cut_: the fitted cut.
+
+    A class of zeros has no direction: its vector is 0 and its scores are 0. A zero feature has cosine 0.
+
+    Examples:
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> wrong = y.copy()
+        >>> wrong[:100] = (wrong[:100] + 1) % 10
+        >>> verdict = FINE().fit(X, wrong).judge(X, wrong)
+        >>> bool(verdict.p_clean[:100].mean() < verdict.p_clean[100:].mean())
+        True
+    """
+
+    name: ClassVar[str] = "fine"
+
+    def __init__(
+        self,
+        *,
+        preset: Literal["official", "paper"] = "official",
+        score: Score | None = None,
+        vector: Literal["eigen", "mean"] = "eigen",
+        component: int = 1,
+        subset: float | None = None,
+        cut: str | Cut = "gaussian",
+        threshold: float = 0.5,
+        keep_moments: bool | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.preset = preset
+        self.score = score
+        self.vector = vector
+        self.component = component
+        self.subset = subset
+        self.cut = cut
+        self.threshold = threshold
+        self.keep_moments = keep_moments
+        self.random_state = random_state
+
+    # Moments: pieces add up.
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Add samples to the class moments. Call `fit_cut` at the end, or `judge` with all samples."""
+        self._check_options()
+        if self.subset is not None:
+            raise InvalidOption("FINE: subset samples the whole data and cannot be used with partial_fit; use fit")
+        features, labels = self._check(X, y)
+        classes, codes = encode_labels(labels)
+        return self._take(ClassMoments.of(features, codes, classes))
+
+    def merge(self, other: "FINE") -> Self:
+        """Take in everything another FINE was fitted on, as if both had been fitted on it together."""
+        for one in (self, other):
+            if one._moments is None:
+                raise InvalidOption(
+                    "FINE: merge needs the class moments, which fit does not keep for large data; "
+                    "use partial_fit on the pieces, or FINE(keep_moments=True)"
+                )
+        assert other._moments is not None
+        return self._take(other._moments)
+
+    @property
+    def eigenvectors_(self) -> Float64s:
+        """K x d, the unit vector of each class."""
+        return self._solved()[1]
+
+    @property
+    def eigenvalues_(self) -> Float64s:
+        """K, the eigenvalue that belongs to each vector."""
+        return self._solved()[0]
+
+    # The detector's own part.
+
+    _moments: ClassMoments | None = None
+    _pairs: tuple[Float64s, Float64s] | None = None
+    n_samples_per_class_: Ints
+
+    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
+        k = len(self.classes_)
+        rows = ClassRows.of(codes, k)
+        self.n_samples_per_class_ = rows.counts
+        values, vectors = np.zeros(k), np.zeros((k, X.shape[1]))
+        scores = np.empty(len(X))
+        dtype = working_dtype(X.dtype)
+        buffer = np.empty((int(rows.counts.max()), X.shape[1]), dtype)
+        rng = np.random.default_rng(self.random_state)
+        keep = self._keeps_moments(X, k)
+        for j in track(range(k), "class vectors", rows.counts):
+            block = gather(X, rows[j], dtype, buffer)
+            own = None if weight is None else weight[rows[j]]
+            values[j], vectors[j] = self._class_pair(*_chosen(block, own, self.subset, rng))
+            scores[rows[j]] = self._align(block, vectors[j])
+        self._moments = ClassMoments.of(X, codes, self.classes_, weight) if keep else None
+        self._pairs = values, vectors
+        return scores
+
+    def _score(self, X: Array, codes: Ints) -> Float64s:
+        vectors = self.eigenvectors_
+        rows = ClassRows.of(codes, len(vectors))
+        scores = np.empty(len(X))
+        dtype = working_dtype(X.dtype)
+        buffer = np.empty((int(rows.counts.max(initial=0)), X.shape[1]), dtype)
+        there = np.flatnonzero(rows.counts)
+        for j in track(there.tolist(), "alignments", rows.counts[there]):
+            scores[rows[j]] = self._align(gather(X, rows[j], dtype, buffer), vectors[j])
+        return scores
+
+    def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
+        """The other class whose vector fits best, and its share of what its rivals' cuts say of this sample."""
+        vectors = self.eigenvectors_
+        k, dtype = len(vectors), working_dtype(X.dtype)
+        best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
+        candidates = min(_CANDIDATES, k - 1)
+        for part in row_chunks(len(rows), k * 8 + X.shape[1] * dtype.itemsize):
+            scores = self._align(gather(X, rows[part], dtype), vectors)
+            scores[np.arange(len(scores)), codes[rows[part]]] = -1.0  # scores are not negative: never chosen
+            rivals = np.argpartition(-scores, candidates - 1, axis=1)[:, :candidates]
+            alignment = np.take_along_axis(scores, rivals, axis=1)
+            order = np.argsort(-alignment, axis=1, kind="stable")
+            rivals = np.take_along_axis(rivals, order, axis=1)
+            alignment = np.take_along_axis(alignment, order, axis=1)
+            p = cut.p_clean(alignment.ravel(), rivals.ravel()).reshape(alignment.shape) + 1e-9
+            best[part], share[part] = rivals[:, 0], p[:, 0] / p.sum(axis=1)
+        return best, share
+
+    @property
+    def _n_columns(self) -> int:
+        return int(self._moments.n_features if self._moments is not None else self.eigenvectors_.shape[1])
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.preset not in PRESETS:
+            raise InvalidOption(f"FINE: preset must be one of {', '.join(PRESETS)}, got {self.preset!r}")
+        if self.score is not None and self.score not in SCORES:
+            raise InvalidOption(f"FINE: score must be one of {', '.join(SCORES)}, got {self.score!r}")
+        if self.vector not in ("eigen", "mean"):
+            raise InvalidOption(f"FINE: vector must be 'eigen' or 'mean', got {self.vector!r}")
+        if self.component < 1 or (self.component > 1 and self.vector == "mean"):
+            raise InvalidOption(f"FINE: component must be 1 or more, and 1 for the mean, got {self.component}")
+        if self.subset is not None and not 0 < self.subset <= 1:
+            raise InvalidOption(f"FINE: subset must be above 0 and at most 1, got {self.subset}")
+
+    def _keeps_moments(self, X: Array, k: int) -> bool:
+        if self.keep_moments is not None:
+            return self.keep_moments
+        n, d = X.shape
+        return self.subset is None and n * d * d <= _CHEAP and k * d * d <= 1 << 23
+
+    def _class_pair(self, block: Array, weight: Float64s | None) -> tuple[float, Float64s]:
+        if self.vector == "eigen" and self.component == 1:
+            return top_eigenpair(block, weight)
+        codes, one = np.zeros(len(block), dtype=np.intp), np.zeros(1)
+        return class_vector(ClassMoments.of(block, codes, one, weight), 0, self.vector, self.component)
+
+    def _align(self, block: Array, vectors: Float64s) -> Float64s:
+        """Scores of all rows with one vector, or with each of several."""
+        score = self.score or PRESETS[self.preset]
+        inner: Float64s = (block @ vectors.T.astype(block.dtype)).astype(np.float64)
+        if score.endswith("cos"):
+            length = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=block.dtype)).astype(np.float64)
+            length[length == 0] = np.inf  # a zero feature points nowhere: cosine 0
+            inner /= length if inner.ndim == 1 else length[:, None]
+            np.clip(inner, -1.0, 1.0, out=inner)
+        return np.asarray(np.abs(inner)) if score.startswith("abs") else inner**2
+
+    def _take(self, moments: ClassMoments) -> Self:
+        self._moments = moments if self._moments is None else self._moments + moments
+        self._pairs = None
+        self.classes_ = self._moments.classes
+        self.n_samples_per_class_ = self._moments.counts.round().astype(np.intp)
+        if hasattr(self, "cut_"):
+            del self.cut_  # it was fitted to scores that have changed
+        return self
+
+    def _solved(self) -> tuple[Float64s, Float64s]:
+        """Eigenpairs; after `partial_fit` they are computed when first asked for."""
+        if self._pairs is None:
+            if self._moments is None:
+                raise AttributeError("this FINE is not fitted yet: call fit(X, y) first")
+            check_two_classes(self.classes_, by="FINE")
+            k = len(self.classes_)
+            pairs = [class_vector(self._moments, j, self.vector, self.component) for j in range(k)]
+            self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
+        return self._pairs
+
+
+def _chosen(
+    block: Array, weight: Float64s | None, subset: float | None, rng: np.random.Generator
+) -> tuple[Array, Float64s | None]:
+    """The rows that the class vector is computed from, with their weights if those are not all alike."""
+    if weight is not None:
+        there = np.flatnonzero(weight)
+        if len(there) < len(block):
+            block, weight = block[there], weight[there]
+        if (weight == weight[0]).all():
+            weight = None
+    if subset is not None:
+        m = min(len(block), max(2, int(np.ceil(subset * len(block)))))
+        picked = np.sort(rng.choice(len(block), m, replace=False))
+        block, weight = block[picked], None if weight is None else weight[picked]
+    return block, weight

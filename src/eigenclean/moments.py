@@ -1,0 +1,224 @@
+"""Per-class sums that add up, and the leading eigenvector of a class with or without them.
+
+Two ways lead to the first eigenvector of a class's Gram matrix Σ z zᵀ:
+
+* `top_eigenpair` of the class's rows themselves, by a Lanczos iteration that only multiplies rows with vectors. It
+  never forms the d x d matrix, so its cost is a few reads of the rows: the fast way when all rows are at hand.
+* `ClassMoments`, which keeps Σ z zᵀ for every class. It costs d multiplications per number once, but sums of
+  pieces are the sum of the whole: data can come in parts, from several machines, and be taken away again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenclean.arrays import Array, ClassRows, Float64s, Ints, gather, row_chunks, working_dtype
+from eigenclean.errors import InvalidData, InvalidOption
+
+_DENSE = 64  # up to this order, a dense eigensolver is faster than any iteration
+_KRYLOV = 48  # Lanczos vectors before a restart
+_RESTARTS = 6
+_TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}  # residual relative to the eigenvalue
+
+
+def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Float64s]:
+    """Largest eigenvalue of Σ wᵢ zᵢ zᵢᵀ over the given rows, and its unit eigenvector.
+
+    The sign is chosen so that the entries sum to at least zero. No rows, or only zeros, give (0, 0).
+
+    >>> value, vector = top_eigenpair(np.array([[3.0, 0.0], [0.0, 1.0]]))
+    >>> value, vector
+    (9.0, array([1., 0.]))
+    """
+    n, d = rows.shape
+    if n == 0:
+        return 0.0, np.zeros(d)
+    if min(n, d) <= _DENSE:
+        block = rows.astype(np.float64)
+        if weights is not None:
+            block *= np.sqrt(weights)[:, None]
+        return _dense_from_rows(block)
+
+    def apply(vector: Array) -> Array:
+        inner = rows @ vector
+        if weights is not None:
+            inner *= weights
+        return np.asarray(inner @ rows)
+
+    # The mean is nearly the first eigenvector of uncentred data: a start that saves most of the rounds.
+    start = rows.sum(axis=0) if weights is None else weights.astype(rows.dtype) @ rows
+    return _lanczos(apply, start)
+
+
+def top_eigenpairs_dense(gram: Float64s, k: int = 1) -> tuple[Float64s, Float64s]:
+    """The ``k`` largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors as rows.
+
+    >>> top_eigenpairs_dense(np.diag([1.0, 4.0]), k=2)[0]
+    array([4., 1.])
+    """
+    values, vectors = np.linalg.eigh(gram)
+    order = np.argsort(values)[::-1][:k]
+    return values[order], np.stack([_fix_sign(vectors[:, i]) for i in order])
+
+
+@dataclass(frozen=True)
+class ClassMoments:
+    """Counts, sums and second moments of every class; moments of disjoint data add up, and subtract.
+
+    Attributes:
+        classes: sorted labels.
+        counts: rows per class (weights per class, when weighted).
+        sums: K x d, Σ z.
+        seconds: K x d x d, Σ z zᵀ, in float64.
+
+    >>> z = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> a = ClassMoments.of(z[:1], np.array([0]), np.array(["x"]))
+    >>> b = ClassMoments.of(z[1:], np.array([0]), np.array(["x"]))
+    >>> (a + b).seconds[0]
+    array([[1., 0.],
+           [0., 4.]])
+    """
+
+    classes: Array
+    counts: Float64s
+    sums: Float64s
+    seconds: Float64s
+
+    @classmethod
+    def of(cls, features: Array, codes: Ints, classes: Array, weights: Array | None = None) -> "ClassMoments":
+        """Moments of the rows, whose class is ``classes[codes]``."""
+        k, d = len(classes), features.shape[1]
+        dtype = working_dtype(features.dtype)
+        counts, sums, seconds = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
+        by_class = ClassRows.of(codes, k)
+        for j in range(k):
+            rows = by_class[j]
+            for part in row_chunks(len(rows), d * dtype.itemsize):
+                block = gather(features, rows[part], dtype)
+                weight = None if weights is None else weights[rows[part]].astype(np.float64)
+                counts[j] += len(block) if weight is None else weight.sum()
+                scaled = block if weight is None else block * np.sqrt(weight).astype(dtype)[:, None]
+                sums[j] += block.sum(axis=0, dtype=np.float64) if weight is None else weight @ block
+                seconds[j] += scaled.T @ scaled  # products in the data's precision, sums in float64
+        return cls(classes, counts, sums, seconds)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the features."""
+        return int(self.sums.shape[1])
+
+    def __add__(self, other: "ClassMoments") -> "ClassMoments":
+        return self._combine(other, 1.0)
+
+    def __sub__(self, other: "ClassMoments") -> "ClassMoments":
+        return self._combine(other, -1.0)
+
+    def _combine(self, other: "ClassMoments", sign: float) -> "ClassMoments":
+        if self.n_features != other.n_features:
+            raise InvalidData(
+                f"moments of {self.n_features} and of {other.n_features} features cannot be combined; "
+                "use features of the same encoder"
+            )
+        if (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+            raise InvalidData(
+                f"moments of labels of type {self.classes.dtype} and of type {other.classes.dtype} "
+                "cannot be combined; use the same labels"
+            )
+        classes = np.union1d(self.classes, other.classes)
+        total = ClassMoments(
+            classes,
+            np.zeros(len(classes)),
+            np.zeros((len(classes), self.n_features)),
+            np.zeros((len(classes), self.n_features, self.n_features)),
+        )
+        for part, factor in ((self, 1.0), (other, sign)):
+            at = np.searchsorted(classes, part.classes)
+            total.counts[at] += factor * part.counts
+            total.sums[at] += factor * part.sums
+            total.seconds[at] += factor * part.seconds
+        return total
+
+
+def class_vector(
+    moments: ClassMoments, k: int, vector: str = "eigen", component: int = 1
+) -> tuple[float, Float64s]:
+    """The unit vector of class ``k`` and its eigenvalue, from moments.
+
+    ``vector="mean"`` gives the direction of the mean instead, with its squared length.
+    """
+    if vector == "mean":
+        mean = moments.sums[k] / max(moments.counts[k], 1e-300)
+        length = float(np.linalg.norm(mean))
+        return length**2, mean / length if length > 0 else mean
+    gram = moments.seconds[k]
+    if component > len(gram):
+        raise InvalidOption(f"component must be at most the number of features, {len(gram)}, got {component}")
+    if component == 1 and len(gram) > _DENSE:
+        return _lanczos(lambda v: np.asarray(gram @ v), moments.sums[k])
+    values, vectors = top_eigenpairs_dense(gram, component)
+    value = max(float(values[-1]), 0.0)
+    return value, vectors[-1] if values[0] > 0 else np.zeros(len(gram))
+
+
+def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Float64s]:
+    """Largest eigenpair of a positive operator, given only how it multiplies a vector."""
+    dtype = start.dtype
+    tolerance = _TOLERANCE[dtype]
+    vector = np.asarray(start, dtype=np.float64)
+    if not vector.any():
+        vector = np.ones(len(vector))
+    value = 0.0
+    for restart in range(_RESTARTS):
+        vector /= np.linalg.norm(vector)
+        value, vector, converged = _krylov(apply, vector, dtype, tolerance)
+        if value == 0.0 and restart == 0:
+            # The start may be orthogonal to everything (rows that cancel out); any generic vector is not.
+            vector = np.random.default_rng(0).standard_normal(len(vector))
+        elif converged:
+            break
+    if value <= 0.0:
+        return 0.0, np.zeros(len(vector))
+    return value, _fix_sign(vector / np.linalg.norm(vector))
+
+
+def _krylov(
+    apply: Callable[[Array], Array], start: Float64s, dtype: np.dtype[np.floating], tolerance: float
+) -> tuple[float, Float64s, bool]:
+    """Best approximation from the Krylov space of ``start``, grown until its residual is small."""
+    d = len(start)
+    basis = np.empty((min(_KRYLOV, d) + 1, d))
+    projected = np.zeros((len(basis) - 1, len(basis) - 1))
+    basis[0] = start
+    for m in range(len(projected)):
+        image = np.asarray(apply(basis[m].astype(dtype)), dtype=np.float64)
+        known = basis[: m + 1]
+        inner = known @ image
+        image -= inner @ known
+        correction = known @ image  # once is not enough in floating point, twice is
+        image -= correction @ known
+        projected[: m + 1, m] = inner + correction
+        projected[m, : m + 1] = projected[: m + 1, m]
+        rest = float(np.linalg.norm(image))
+        values, vectors = np.linalg.eigh(projected[: m + 1, : m + 1])
+        value, weights = float(values[-1]), vectors[:, -1]
+        if rest * abs(weights[-1]) <= tolerance * value or rest == 0.0:
+            return value, weights @ known, True
+        basis[m + 1] = image / rest
+    return value, weights @ basis[:-1], False
+
+
+def _dense_from_rows(block: Float64s) -> tuple[float, Float64s]:
+    """Through the smaller of the two Gram matrices, rows x rows or columns x columns."""
+    n, d = block.shape
+    if n >= d:
+        values, vectors = top_eigenpairs_dense(block.T @ block)
+        return max(float(values[0]), 0.0), vectors[0] if values[0] > 0 else np.zeros(d)
+    values, vectors = top_eigenpairs_dense(block @ block.T)
+    vector = vectors[0] @ block
+    norm = float(np.linalg.norm(vector))
+    return (norm**2, _fix_sign(vector / norm)) if norm > 0 else (0.0, np.zeros(d))
+
+
+def _fix_sign(vector: Float64s) -> Float64s:
+    return -vector if vector.sum() < 0 else vector
