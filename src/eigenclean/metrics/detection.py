@@ -1,0 +1,131 @@
+"""How good a verdict is, when the truth is known."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eigenclean.arrays import Bools, Float64s
+from eigenclean.errors import InvalidData
+from eigenclean.metrics.calibration import check_mask, check_probabilities, expected_calibration_error
+from eigenclean.metrics.ranking import auroc, average_precision, dense_rank
+
+
+@dataclass(frozen=True)
+class DetectionQuality:
+    """Figures of one verdict; a label is clean when it is right, and kept when it is not flagged.
+
+    A share of nothing is 0; a ranking that cannot be measured is None.
+
+    Attributes:
+        precision: share of kept labels that are clean.
+        recall: share of clean labels that are kept.
+        f: harmonic mean of both.
+        specificity: share of wrong labels that are flagged.
+        accuracy: share of labels judged rightly.
+        noisy_precision: share of flagged labels that are wrong.
+        noisy_recall: share of wrong labels that are flagged; the specificity, from the other side.
+        noisy_f: harmonic mean of both.
+        auroc: chance that a clean label ranks above a wrong one; None unless there are both.
+        average_precision: of the wrong labels in a list with the worst first; None when none is wrong.
+        ece: expected calibration error of the probabilities, in ten bins.
+        noise_rate: true share of wrong labels.
+        estimated_noise_rate: what the detector thinks it is.
+        noise_rate_error: the estimate minus the truth.
+        flagged_share: share of labels that are flagged.
+        suggestion_accuracy: share of flagged wrong labels whose suggestion is right; None without any.
+    """
+
+    precision: float
+    recall: float
+    f: float
+    specificity: float
+    accuracy: float
+    noisy_precision: float
+    noisy_recall: float
+    noisy_f: float
+    auroc: float | None
+    average_precision: float | None
+    ece: float
+    noise_rate: float
+    estimated_noise_rate: float
+    noise_rate_error: float
+    flagged_share: float
+    suggestion_accuracy: float | None = None
+
+    def as_dict(self) -> dict[str, float | None]:
+        """The figures by name, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def detection_quality(
+    flagged: ArrayLike,
+    p_clean: ArrayLike,
+    is_clean: ArrayLike,
+    score: ArrayLike | None = None,
+    noise_rate: float | None = None,
+) -> DetectionQuality:
+    """Compare what was flagged with what is wrong.
+
+    Args:
+        flagged: True where the label was judged wrong.
+        p_clean: probability that the label is right.
+        is_clean: True where the label is right.
+        score: settles ties of ``p_clean`` in the ranking, so that saturated probabilities do not hide it.
+        noise_rate: the detector's estimate; by default the mean of 1 - ``p_clean``.
+
+    >>> quality = detection_quality([False, False, True], [0.9, 0.8, 0.1], is_clean=[True, False, False])
+    >>> quality.precision, quality.recall, quality.noisy_recall, quality.auroc
+    (0.5, 1.0, 0.5, 1.0)
+    """
+    by = "detection_quality"
+    p = check_probabilities(p_clean, by=by, what="p_clean")
+    issue = check_mask(flagged, len(p), by=by, what="flagged")
+    clean = check_mask(is_clean, len(p), by=by, what="is_clean")
+    rank = dense_rank(p, None if score is None else _check_score(score, len(p)))
+    precision, recall, f = _precision_recall_f(found=~issue, wanted=clean)
+    noisy_precision, noisy_recall, noisy_f = _precision_recall_f(found=issue, wanted=~clean)
+    wrong = float(np.mean(~clean))
+    estimate = float(np.mean(1 - p)) if noise_rate is None else float(noise_rate)
+    return DetectionQuality(
+        precision=precision,
+        recall=recall,
+        f=f,
+        specificity=noisy_recall,
+        accuracy=float(np.mean(issue != clean)),
+        noisy_precision=noisy_precision,
+        noisy_recall=noisy_recall,
+        noisy_f=noisy_f,
+        auroc=auroc(rank, clean),
+        average_precision=average_precision(rank.max() - rank, ~clean),
+        ece=expected_calibration_error(p, clean),
+        noise_rate=wrong,
+        estimated_noise_rate=estimate,
+        noise_rate_error=estimate - wrong,
+        flagged_share=float(np.mean(issue)),
+    )
+
+
+def _precision_recall_f(found: Bools, wanted: Bools) -> tuple[float, float, float]:
+    hits = int(np.count_nonzero(found & wanted))
+    n_found, n_wanted = int(np.count_nonzero(found)), int(np.count_nonzero(wanted))
+    return _share(hits, n_found), _share(hits, n_wanted), _share(2 * hits, n_found + n_wanted)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _check_score(score: ArrayLike, n_rows: int) -> Float64s:
+    array = np.asarray(score)
+    if array.shape != (n_rows,) or array.dtype.kind not in "fiub":
+        raise InvalidData(
+            f"detection_quality: score must be one number for each of {n_rows} rows, "
+            f"got shape {array.shape} of type {array.dtype}"
+        )
+    array = array.astype(np.float64, copy=False)
+    if np.isnan(array).any():
+        row = int(np.argmax(np.isnan(array)))
+        raise InvalidData(f"detection_quality: score must not be NaN, but row {row} is; drop such rows")
+    return array

@@ -1,0 +1,94 @@
+"""Truth from a file, and a verdict measured against it."""
+
+import dataclasses
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eigenclean.arrays import Array, check_ids, check_labels, preview
+from eigenclean.errors import InvalidData
+from eigenclean.metrics.detection import DetectionQuality, detection_quality
+from eigenclean.truth import Truth
+from eigenclean.verdict import Verdict
+
+
+def read_truth(path: str | os.PathLike[str], ids: ArrayLike | None = None) -> Truth:
+    """The right labels in a ``.npy`` or ``.npz`` file, in the order of ``ids``.
+
+    A ``.npz`` file has them as the array ``clean`` or ``labels`` (``clean`` if both are there, because ``labels``
+    are then the given ones). If it also has ``ids``, rows are matched by id and it may hold more rows than are
+    asked for; otherwise rows are matched by position.
+    """
+    path = Path(path)
+    labels, own_ids = _read(path)
+    labels = check_labels(labels, by=str(path))
+    if len(labels) == 0:
+        raise InvalidData(f"{path} must have at least one label, it has none")
+    if ids is None:
+        return Truth(labels)
+    wanted = np.asarray(ids)
+    if own_ids is not None:
+        return Truth(labels[_rows_of(wanted, check_ids(own_ids, len(labels), by=str(path)), path)])
+    if len(labels) != len(wanted):
+        raise InvalidData(f"{path} must have one label for each of the {len(wanted)} rows, got {len(labels)}")
+    return Truth(labels)
+
+
+def score_verdict(verdict: Verdict, truth: Truth) -> DetectionQuality:
+    """How good the verdict is, rows of both in the same order.
+
+    >>> verdict = Verdict(
+    ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
+    ...     p_clean=np.array([0.99, 0.03, 0.95]), flagged=np.array([False, True, False]),
+    ...     suggested=np.array([0, 1, 1]), suggested_confidence=np.array([0.99, 0.9, 0.95]),
+    ... )
+    >>> quality = score_verdict(verdict, Truth(np.array([0, 1, 1])))
+    >>> quality.f, quality.suggestion_accuracy
+    (1.0, 1.0)
+    """
+    clean = truth.is_clean(verdict.labels)
+    quality = detection_quality(verdict.flagged, verdict.p_clean, clean, verdict.score, verdict.noise_rate)
+    found = verdict.flagged & ~clean
+    if not found.any():
+        return quality
+    right = float(np.mean(truth.is_clean(verdict.suggested)[found]))
+    return dataclasses.replace(quality, suggestion_accuracy=right)
+
+
+def _read(path: Path) -> tuple[Array, Array | None]:
+    if path.suffix not in (".npy", ".npz"):
+        raise InvalidData(f"truth must be a .npy or .npz file, got {path}")
+    if not path.is_file():
+        raise InvalidData(f"there is no truth file {path}")
+    try:
+        with open(path, "rb") as file:  # np.load itself leaves a broken archive open
+            content = np.load(file, allow_pickle=False)
+            if isinstance(content, np.ndarray):
+                return content, None
+            names = [name for name in ("clean", "labels") if name in content]
+            if not names:
+                there = ", ".join(content) or "nothing"
+                raise InvalidData(f"{path} must have an array 'clean' or 'labels', it has {there}")
+            return content[names[0]], content.get("ids")
+    except InvalidData:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+        raise InvalidData(f"{path} is not a readable {path.suffix} file of labels; write it again") from None
+
+
+def _rows_of(wanted: Array, own: Array, path: Path) -> Array:
+    if wanted.dtype.kind != own.dtype.kind and {wanted.dtype.kind, own.dtype.kind} & set("US"):
+        raise InvalidData(f"{path} has ids of type {own.dtype}, but the rows have ids of type {wanted.dtype}")
+    order = np.argsort(own)
+    rows = order[np.minimum(np.searchsorted(own, wanted, sorter=order), len(own) - 1)]
+    unknown = own[rows] != wanted
+    if unknown.any():
+        raise InvalidData(
+            f"{path} has no label for {int(unknown.sum())} of the {len(wanted)} rows, such as the ids "
+            f"{preview(wanted[unknown], most=3)}"
+        )
+    return np.asarray(rows)

@@ -1,0 +1,103 @@
+"""Asymmetric noise: a wrong label is the one class that people take it for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from eigenclean.arrays import Array, Ints, preview
+from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
+from eigenclean.noise.base import RatedNoise
+from eigenclean.noise.cifar_maps import block_targets, cifar10_targets, superclass_targets, swap_targets
+from eigenclean.noise.draw import rows_independent, rows_overall, rows_per_class
+
+MAPS: dict[str, tuple[int, Callable[[np.random.Generator], Ints]]] = {  # name: number of classes, their targets
+    "cifar10": (10, lambda rng: cifar10_targets()),
+    "cifar100-blocks": (100, lambda rng: block_targets()),
+    "cifar100-superclass": (100, lambda rng: superclass_targets()),
+    "cifar100-swap": (100, swap_targets),
+}
+_AUTO = {10: "cifar10", 100: "cifar100-blocks"}
+_DRAWS = ("auto", "class", "set", "independent")
+
+
+@dataclass(frozen=True)
+class Asymmetric(RatedNoise):
+    """A share of the labels is replaced by the class that a map says; classes it leaves alone stay right.
+
+    Attributes:
+        rate: share p of labels that are put through the map.
+        map: a dict from label to label, or "cifar10" (half of the classes have a target, so p/2 end up wrong),
+            "cifar100-blocks" (next index in blocks of five), "cifar100-superclass" (next class in the true
+            superclass) or "cifar100-swap" (one random pair in each block). "auto" takes "cifar10" for 10 classes
+            and "cifar100-blocks" for 100. The named maps count classes by position.
+        draw: "class" takes exactly p of each class, "set" exactly p of all rows, "independent" each row with
+            probability p. "auto" does as the published tables: "independent" for CIFAR-100, else "class".
+
+    >>> noise = Asymmetric(1.0, map={"cat": "dog"})
+    >>> noise.apply(np.array([0, 1, 2]), np.array(["cat", "dog", "elk"]), np.random.default_rng(0))
+    array([1, 1, 2])
+    """
+
+    map: str | Mapping[Any, Any] | tuple[tuple[Any, Any], ...] = "auto"
+    draw: Literal["auto", "class", "set", "independent"] = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(self.draw, _DRAWS, by="asymmetric noise", what="draw")
+        if isinstance(self.map, Mapping):
+            object.__setattr__(self, "map", tuple(self.map.items()))  # hashable, as a value should be
+        elif not isinstance(self.map, tuple):
+            check_name(self.map, ("auto", *MAPS), by="asymmetric noise", what="map, unless it is a dict,")
+
+    def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:
+        """New codes for all rows."""
+        targets = self._targets(classes, rng)
+        draw = self.draw
+        if draw == "auto":
+            draw = "independent" if self._map_name(len(classes)).startswith("cifar100") else "class"
+        if draw == "class":
+            chosen = rows_per_class(codes, len(classes), self.rate, rng)
+        elif draw == "set":
+            chosen = rows_overall(len(codes), self.rate, rng)
+        else:
+            chosen = rows_independent(len(codes), self.rate, rng)
+        return np.where(chosen, targets[codes], codes)
+
+    def _map_name(self, n_classes: int) -> str:
+        if not isinstance(self.map, str):
+            return "own"
+        return _AUTO.get(n_classes, "auto") if self.map == "auto" else self.map
+
+    def _targets(self, classes: Array, rng: np.random.Generator) -> Ints:
+        if not isinstance(self.map, str):
+            return _own_targets(tuple(self.map), classes)
+        name = self._map_name(len(classes))
+        if name == "auto":
+            raise InvalidOption(
+                f"asymmetric noise: there is a map for 10 and for 100 classes, got {len(classes)}; "
+                "give map as a dict from label to label, or use pair noise"
+            )
+        n_classes, targets = MAPS[name]
+        if len(classes) != n_classes:
+            raise InvalidOption(
+                f"asymmetric noise: map {name!r} is for {n_classes} classes, got {len(classes)}; give all of them "
+                "as classes, or map as a dict"
+            )
+        return targets(rng)
+
+
+def _own_targets(pairs: tuple[Any, ...], classes: Array) -> Ints:
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    targets = np.arange(len(classes))
+    for pair in pairs:
+        for label in pair:
+            if label not in position:
+                raise InvalidOption(
+                    f"asymmetric noise: map has the label {label!r}, the classes are {preview(classes)}"
+                )
+        source, target = pair
+        targets[position[source]] = position[target]
+    return targets
