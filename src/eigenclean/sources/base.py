@@ -3,10 +3,12 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from eigenclean.arrays import Array, row_chunks
+from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 
 
@@ -34,27 +36,53 @@ class Source(ABC):
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.name}: {len(self)} rows"
+
     def evidence(self) -> Evidence:
         """Everything a detector may see."""
         return Evidence(ids=self.ids, labels=self.labels, features=self.features())
 
     def batches(self, rows: int = 65_536) -> Iterator[Evidence]:
-        """The same, at most ``rows`` rows at a time, in order."""
-        features = self.features()
-        for part in row_chunks(len(self), 1, rows):
-            yield Evidence(ids=self.ids[part], labels=self.labels[part], features=features[part])
+        """The same in order, ``rows`` rows at a time (the last batch may be smaller), whatever the format."""
+        if rows < 1:
+            raise InvalidOption(f"{self.name}: a batch must have at least 1 row, got {rows}")
+        start = 0
+        for block in self._blocks(rows):
+            part = slice(start, start + len(block))
+            yield Evidence(ids=self.ids[part], labels=self.labels[part], features=block)
+            start = part.stop
 
     def data_hash(self) -> str:
         """A fingerprint of labels and features (not of ids or file format): equal data, equal hash."""
-        digest = hashlib.blake2b(digest_size=16)
-        for batch in self.batches():
-            for values in (np.asarray(batch.labels), np.asarray(batch.features)):
-                digest.update(f"{values.dtype.str}{values.shape[1:]}".encode())
-                digest.update(
-                    np.ascontiguousarray(values).data.cast("B") if values.dtype.kind != "U" else _utf8(values)
-                )
-        return digest.hexdigest()
+        # Labels and features have a digest each, so it does not matter how the rows are cut into batches.
+        labels, features = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+        _feed_labels(labels, self.labels)
+        for number, block in enumerate(self._blocks(65_536)):
+            little = block.dtype.newbyteorder("<")
+            if number == 0:
+                features.update(f"{little.str}{block.shape[1:]}".encode())
+            features.update(_bytes(block, little))
+        return hashlib.blake2b(labels.digest() + features.digest(), digest_size=16).hexdigest()
+
+    def _blocks(self, rows: int) -> Iterator[Array]:
+        """The features in order, ``rows`` rows at a time."""
+        features = self.features()
+        for part in row_chunks(len(self), 1, rows):
+            yield features[part]
 
 
-def _utf8(texts: Array) -> bytes:
-    return "\x00".join(texts.tolist()).encode()
+def _bytes(values: Array, dtype: np.dtype[Any]) -> memoryview:
+    return np.ascontiguousarray(values, dtype=dtype).reshape(-1).view(np.uint8).data
+
+
+def _feed_labels(digest: "hashlib.blake2b", labels: Array) -> None:
+    if labels.dtype.kind in "iub":  # the width of the integers is the format's affair
+        digest.update(b"integers")
+        digest.update(_bytes(labels, np.dtype("<i8")))
+        return
+    digest.update(b"strings")
+    for part in row_chunks(len(labels), 1, 65_536):
+        texts = labels[part].tolist()
+        encoded = [text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass") for text in texts]
+        digest.update(b"".join(text + b"\x00" for text in encoded))

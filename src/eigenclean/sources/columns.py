@@ -1,0 +1,161 @@
+"""Which columns of a table are labels, features, ids and texts."""
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eigenclean.arrays import preview
+from eigenclean.errors import InvalidData
+
+LABEL_NAMES = ("label", "labels", "given_label", "y", "target", "class")
+ID_NAMES = ("id", "ids")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read, by name; ``label`` is None when the labels come from elsewhere."""
+
+    features: tuple[str, ...]
+    label: str | None = None
+    id: str | None = None
+    text: str | None = None
+
+
+def choose_columns(
+    schema: pa.Schema,
+    *,
+    by: str,
+    label: str | None = None,
+    features: str | Sequence[str] | None = None,
+    id: str | None = None,
+    text: str | None = None,
+    need_label: bool = True,
+) -> Columns:
+    """Check the names that were given and fill in the others by convention.
+
+    >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
+    >>> choose_columns(schema, by="x.csv")
+    Columns(features=('f0', 'f1'), label='label', id='id', text=None)
+    """
+    for name in (label, id, text):
+        if name is not None:
+            _check_name(schema, name, by=by)
+    if need_label:
+        label = label or _first_of(LABEL_NAMES, schema)
+    if need_label and label is None:
+        raise InvalidData(
+            f"{by} has no column named {LABEL_NAMES[0]!r}; its columns are {_names(schema)}; "
+            "choose the labels with --label-column"
+        )
+    taken = {name for name in (label, id, text) if name is not None}
+    # What looks like labels or ids becomes a feature only when it is named; "y" may well be a coordinate.
+    shunned = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
+    if features is None:
+        chosen = _default_features(schema, shunned, by=by)
+    else:
+        names = [features] if isinstance(features, str) else features
+        chosen = _named_features(schema, names, taken, shunned, by=by)
+    id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken}], schema)
+    used = {*chosen, *taken} if id is None else {*chosen, *taken, id}
+    repeated = [name for name in schema.names if name in used and schema.names.count(name) > 1]
+    if repeated:
+        raise InvalidData(f"{by} has more than one column named {repeated[0]!r}; rename them")
+    return Columns(features=chosen, label=label, id=id, text=text)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether each cell holds a list."""
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether each cell holds a number, or nothing at all (so that the missing values are reported)."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def are_features(kind: pa.DataType) -> bool:
+    """Whether each cell holds a number or a (nested) list of numbers."""
+    inner: Any = storage(kind)
+    while is_list(inner):
+        inner = storage(inner.value_type)
+    return is_number(inner)
+
+
+def storage(kind: pa.DataType) -> pa.DataType:
+    """The plain type behind an extension type, such as a tensor's list."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def index_columns(schema: pa.Schema) -> set[str]:
+    """Columns that pandas wrote for its index: row names, not features."""
+    try:
+        described: Any = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return {name for name in described.get("index_columns", []) if isinstance(name, str)}
+    except (ValueError, AttributeError, TypeError):
+        return set()
+
+
+def _default_features(schema: pa.Schema, shunned: set[str], *, by: str) -> tuple[str, ...]:
+    shunned = shunned | index_columns(schema)
+    usable = [field for field in schema if field.name not in shunned and are_features(field.type)]
+    lists = tuple(field.name for field in usable if is_list(storage(field.type)))
+    if len(lists) == 1:
+        return lists
+    if lists:
+        raise InvalidData(
+            f"{by} has {len(lists)} columns with lists of numbers: {preview(np.array(lists))}; "
+            "choose the features with --feature-columns"
+        )
+    if not usable:
+        raise InvalidData(
+            f"{by} has no column of numbers for the features; its columns are {_names(schema)}; "
+            "embed texts or images first, or choose with --feature-columns"
+        )
+    return tuple(field.name for field in usable)
+
+
+def _named_features(
+    schema: pa.Schema, names: Sequence[str], taken: set[str], shunned: set[str], *, by: str
+) -> tuple[str, ...]:
+    chosen: dict[str, None] = {}  # a set that keeps the order
+    for name in names:
+        if name in schema.names:
+            chosen[name] = None
+            continue
+        matches = [other for other in schema.names if fnmatchcase(other, name) and other not in shunned]
+        if not matches:
+            _check_name(schema, name, by=by)
+        chosen.update(dict.fromkeys(matches))
+    if not chosen:
+        raise InvalidData(f"{by}: --feature-columns is empty; its columns are {_names(schema)}")
+    for name in chosen:
+        if name in taken:
+            raise InvalidData(f"{by}: the column {name!r} cannot be a feature and label, id or text at once")
+        kind = schema.types[schema.names.index(name)]
+        if not are_features(kind):
+            raise InvalidData(
+                f"{by}: features must be numbers, but the column {name!r} holds {kind}; embed or encode it first"
+            )
+    return tuple(chosen)
+
+
+def _check_name(schema: pa.Schema, name: str, *, by: str) -> None:
+    if name not in schema.names:
+        close = difflib.get_close_matches(name, schema.names, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InvalidData(f"{by} has no column {name!r}{hint}; its columns are {_names(schema)}")
+
+
+def _first_of(names: Sequence[str], schema: pa.Schema) -> str | None:
+    return next((name for name in names if name in schema.names), None)
+
+
+def _names(schema: pa.Schema) -> str:
+    return preview(np.array(schema.names, dtype=np.str_))

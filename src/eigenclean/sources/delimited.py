@@ -1,0 +1,62 @@
+"""CSV and TSV files with a header line."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from eigenclean.sources.columns import is_number
+from eigenclean.sources.reading import reading
+from eigenclean.sources.tables import Rows
+
+_BLOCK_BYTES = 1 << 24  # the longest line that can be read, and the part from which types are guessed
+
+
+class CsvRows(Rows):
+    """The columns of one CSV file; numbers are float64 when they are streamed."""
+
+    def __init__(self, path: Path, *, name: str) -> None:
+        self.name = name
+        self._path = path
+        self._read_options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES)
+        self._parse_options = pyarrow.csv.ParseOptions(
+            delimiter="\t" if path.suffix.lower() == ".tsv" else ",",
+            newlines_in_values=True,  # texts have line breaks
+        )
+        with reading(name, "CSV file"):
+            self.schema = self._open(None).schema
+            _ = self.schema.names  # decoded only now, and they may be damaged too
+
+    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Blocks of the file, never the whole of it."""
+        # The first block fixes the types, and 1 may be followed by 1.5 a million lines later.
+        kinds = {
+            name: pa.float64()
+            for name in columns
+            if is_number(kind := self.schema.field(name).type) and not pa.types.is_boolean(kind)
+        }
+        options = pyarrow.csv.ConvertOptions(include_columns=list(columns), column_types=kinds)
+        with reading(self.name, "CSV file"):
+            yield from self._open(options)
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """The columns with types that suit all their rows: labels may be 1, 2, 3 and then "none"."""
+        if not columns:
+            return pa.schema([]).empty_table()
+        options = pyarrow.csv.ConvertOptions(include_columns=list(columns))
+        with reading(self.name, "CSV file"):
+            return pyarrow.csv.read_csv(
+                str(self._path),
+                read_options=self._read_options,
+                parse_options=self._parse_options,
+                convert_options=options,
+            )
+
+    def _open(self, options: pyarrow.csv.ConvertOptions | None) -> pyarrow.csv.CSVStreamingReader:
+        return pyarrow.csv.open_csv(
+            str(self._path),
+            read_options=self._read_options,
+            parse_options=self._parse_options,
+            convert_options=options,
+        )

@@ -1,0 +1,74 @@
+"""Arrays that are in memory, or mapped into it."""
+
+from eigenclean.arrays import Array, check_ids, check_labels
+from eigenclean.errors import InvalidData
+from eigenclean.sources.base import Source
+
+
+class MemorySource(Source):
+    """Features, labels and what goes with them as arrays; nothing is copied.
+
+    >>> import numpy as np
+    >>> source = MemorySource("mine", np.eye(3), labels=np.array(["a", "b", "a"]))
+    >>> source
+    MemorySource mine: 3 rows
+    >>> [len(batch) for batch in source.batches(rows=2)]
+    [2, 1]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        features: Array,
+        labels: Array,
+        *,
+        ids: Array | None = None,
+        images: Array | None = None,
+        texts: Array | None = None,
+    ) -> None:
+        check_table(features, by=name)
+        n_rows = len(features)
+        self.name = name
+        self.labels = check_labels(labels, by=name, n_rows=n_rows)
+        refuse_empty(n_rows, by=name)
+        self.ids = check_ids(ids, n_rows, by=name)
+        self.images = None if images is None else _check_images(images, n_rows, by=name)
+        self.texts = None if texts is None else _check_texts(texts, n_rows, by=name)
+        self._features = features
+
+    def features(self) -> Array:
+        """The features as they were given."""
+        return self._features
+
+
+def check_table(features: Array, *, by: str) -> None:
+    """Refuse what cannot be features by shape or type alone; the values are for the detector to check."""
+    if features.ndim != 2 or features.shape[1] == 0:
+        raise InvalidData(
+            f"{by}: features must be a table of n rows and d columns, got shape {features.shape}; "
+            + ("reshape it to (n, -1)" if features.ndim > 2 else "one row of numbers per sample")
+        )
+    if features.dtype.kind not in "fiub":
+        kind = "text" if features.dtype.kind in "US" else f"type {features.dtype}"
+        raise InvalidData(f"{by}: features must be numbers, got {kind}; embed or encode them first")
+
+
+def refuse_empty(n_rows: int, *, by: str) -> None:
+    """Raise `InvalidData` when there are no rows."""
+    if n_rows == 0:
+        raise InvalidData(f"{by} has no rows; give at least two classes with a few samples each")
+
+
+def _check_images(images: Array, n_rows: int, *, by: str) -> Array:
+    if images.ndim not in (3, 4) or len(images) != n_rows or images.dtype != "uint8":
+        raise InvalidData(
+            f"{by}: images must be one height x width (x channels) array of uint8 for each of the {n_rows} rows, "
+            f"got shape {images.shape} and type {images.dtype}"
+        )
+    return images
+
+
+def _check_texts(texts: Array, n_rows: int, *, by: str) -> list[str]:
+    if texts.ndim != 1 or len(texts) != n_rows:
+        raise InvalidData(f"{by}: texts must be one for each of the {n_rows} rows, got shape {texts.shape}")
+    return [str(text) for text in texts.tolist()]

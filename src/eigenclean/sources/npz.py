@@ -1,0 +1,70 @@
+"""``.npz`` archives: stored arrays are mapped straight from the zip file, compressed ones are read."""
+
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from eigenclean.arrays import Array, preview
+from eigenclean.errors import InvalidData
+from eigenclean.sources.mapped import map_array, read_header
+from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.reading import reading
+
+_WANTED = ("features", "labels", "ids", "images", "texts")
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name, length of the extra field
+_ENCRYPTED = 0x1
+
+
+def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource:
+    """Arrays ``features`` and ``labels``, and ``ids``, ``images``, ``texts`` if they are there.
+
+    ``labels`` given separately replace those of the archive.
+    """
+    with reading(name, ".npz archive"), zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        needed = ("features",) if labels is not None else ("features", "labels")
+        for key in needed:
+            if key not in members:
+                raise InvalidData(
+                    f"{name} has no array {key!r}; its arrays are {preview(np.array(sorted(members)))}"
+                    + (
+                        "; add it, or give the labels with --labels"
+                        if key == "labels"
+                        else "; add it to the archive"
+                    )
+                )
+        arrays = {
+            key: _read(path, archive, members[key], name=f"the array {key!r} of {name}")
+            for key in _WANTED
+            if key in members and (key != "labels" or labels is None)
+        }
+    return MemorySource(
+        name,
+        arrays["features"],
+        np.array(arrays["labels"]) if labels is None else labels,
+        ids=np.array(arrays["ids"]) if "ids" in arrays else None,
+        images=arrays.get("images"),
+        texts=arrays.get("texts"),
+    )
+
+
+def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, *, name: str) -> Array:
+    if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & _ENCRYPTED:
+        return map_array(path, name=name, offset=_data_offset(path, info), size=info.file_size)
+    with archive.open(info) as file:
+        read_header(file, name=name)
+    with archive.open(info) as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
+
+def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+    # The extra field may differ from the one in the central directory, so only the local header knows.
+    with open(path, "rb") as file:
+        file.seek(info.header_offset)
+        signature, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+    if signature != b"PK\x03\x04":
+        raise zipfile.BadZipFile("Bad magic number for file header")
+    return int(info.header_offset + _LOCAL_HEADER.size + name_length + extra_length)

@@ -1,0 +1,148 @@
+"""Tables of columns, whatever they are stored in: one source for Parquet, Arrow, CSV and data frames."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eigenclean.arrays import Array, check_ids, check_labels
+from eigenclean.errors import InvalidData
+from eigenclean.sources.base import Source
+from eigenclean.sources.blocks import blocks, regroup, stack, texts, vector
+from eigenclean.sources.columns import choose_columns
+from eigenclean.sources.memory import refuse_empty
+
+_PIECE = 1 << 16  # when everything is wanted, it is read in pieces of this many rows
+
+
+class Rows(ABC):
+    """Named columns that can be read in batches, only those that are asked for.
+
+    Attributes:
+        name: what to call it in messages.
+        schema: names and types of all columns.
+    """
+
+    name: str
+    schema: pa.Schema
+
+    @abstractmethod
+    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The columns in order, about ``rows`` rows at a time."""
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """The columns, all rows."""
+        batches = self.stream(columns, _PIECE) if columns else ()
+        return pa.Table.from_batches(batches, schema=pa.schema([self.schema.field(name) for name in columns]))
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(batch.num_rows for batch in self.stream(self.schema.names[:1], _PIECE))
+
+    def class_names(self) -> Mapping[str, Sequence[str]]:
+        """For columns of class numbers, the names of the classes: Hugging Face keeps them in the schema."""
+        try:
+            record: Any = json.loads((self.schema.metadata or {}).get(b"huggingface", b"{}"))
+            return class_labels(record.get("info", {}).get("features", {}))
+        except (ValueError, AttributeError):
+            return {}
+
+
+class TableSource(Source):
+    """Rows of a table; labels, ids and texts are read at once, features when they are wanted."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        *,
+        labels: Array | None = None,
+        label_column: str | None = None,
+        feature_columns: str | Sequence[str] | None = None,
+        id_column: str | None = None,
+        text_column: str | None = None,
+    ) -> None:
+        self.name = by = rows.name
+        self._rows = rows
+        self._columns = columns = choose_columns(
+            rows.schema,
+            by=by,
+            label=label_column,
+            features=feature_columns,
+            id=id_column,
+            text=text_column,
+            need_label=labels is None,
+        )
+        small = [name for name in (columns.label, columns.id, columns.text) if name is not None]
+        table = rows.read(list(dict.fromkeys(small)))
+        n_rows = table.num_rows if small else rows.count()
+        refuse_empty(n_rows, by=by)
+        if columns.label is not None:
+            names = rows.class_names().get(columns.label)
+            labels = vector(table.column(columns.label), by=by, what="labels")
+            if names is not None:
+                labels = _named(labels, names, by=by)
+        assert labels is not None  # choose_columns insists on a label column otherwise
+        self.labels = check_labels(labels, by=by, n_rows=n_rows)
+        self.ids = check_ids(_ids(table, columns.id, by=by), n_rows, by=by)
+        if columns.text is not None:
+            self.texts = texts(table.column(columns.text))
+
+    def features(self) -> Array:
+        """All features; not copied when they are one list column in one piece of memory, or of a mapped file."""
+        return stack(self._parts(_PIECE), len(self))
+
+    def _blocks(self, rows: int) -> Iterator[Array]:
+        return regroup(self._parts(rows), rows)
+
+    def _parts(self, rows: int) -> Iterator[Array]:
+        seen = 0
+        for block in blocks(lambda: self._rows.stream(self._columns.features, rows), by=self.name):
+            seen += len(block)
+            if seen <= len(self):
+                yield block
+        if seen != len(self):
+            raise InvalidData(
+                f"{self.name} has {seen} rows of features for {len(self)} labels; "
+                "the file is damaged or was changed after it was opened, so open it again"
+            )
+
+
+def class_labels(features: Any) -> dict[str, list[str]]:
+    """Names of the classes of each ``ClassLabel`` among Hugging Face's feature descriptions.
+
+    >>> class_labels({"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}, "x": {"_type": "Value"}})
+    {'label': ['cat', 'dog']}
+    """
+    if not isinstance(features, dict):
+        return {}
+    return {
+        column: [str(name) for name in kind["names"]]
+        for column, kind in features.items()
+        if isinstance(kind, dict) and kind.get("_type") == "ClassLabel" and isinstance(kind.get("names"), list)
+    }
+
+
+def _named(labels: Array, names: Sequence[str], *, by: str) -> Array:
+    if labels.dtype.kind not in "iu":
+        return labels
+    unknown = (labels >= len(names)) | (labels < -1)
+    if unknown.any():
+        first = int(np.argmax(unknown))
+        raise InvalidData(
+            f"{by}: labels must be numbers of its {len(names)} classes, got {labels[first].item()} in row {first}"
+        )
+    # Hugging Face writes -1 for "no label"; as the empty string it is refused like any other missing label.
+    result: Array = np.array([*names, ""])[labels.astype(np.int64)]
+    return result
+
+
+def _ids(table: pa.Table, column: str | None, *, by: str) -> Array | None:
+    if column is None:
+        return None
+    ids = table.column(column)
+    if ids.null_count:
+        raise InvalidData(f"{by}: ids must be complete, but {ids.null_count} of the column {column!r} are missing")
+    return vector(ids, by=by, what="ids")
