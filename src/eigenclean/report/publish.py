@@ -1,0 +1,76 @@
+"""The results of a run, written together: verdict, summary, report."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from eigenclean.files import make_folder, replacing, write_text
+from eigenclean.report.render import render
+from eigenclean.report.summarize import summarize
+from eigenclean.sources import Source
+from eigenclean.verdict import Verdict
+from eigenclean.version import __version__
+
+
+@contextmanager
+def results_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder that can be written, known before the long work starts; gone again if nothing came of it."""
+    folder = Path(path)
+    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    make_folder(folder)
+    try:
+        with suppress(_OnlyTrying), replacing(folder / "verdict.parquet"):
+            raise _OnlyTrying
+        yield folder
+    except BaseException:
+        for made in new:  # innermost first; one that is not empty stays
+            with suppress(OSError):
+                made.rmdir()
+        raise
+
+
+def publish(
+    folder: Path,
+    verdict: Verdict,
+    source: Source,
+    *,
+    command: str | None = None,
+    seconds: float | None = None,
+    quality: Mapping[str, Any] | None = None,
+    csv: bool = False,
+    report: bool = True,
+) -> dict[str, Any]:
+    """Write verdict.parquet, summary.json and report.html into ``folder``; return the summary.
+
+    The report is drawn before anything is written, so that an error leaves the folder as it was.
+    """
+    run = {"seconds": seconds, "version": __version__, "data_hash": source.data_hash()}
+    page = None
+    if report:
+        facts = {
+            **run,
+            "source": source.name,
+            "command": command,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        page = render(
+            summarize(
+                verdict,
+                features=source.features(),
+                images=source.images,
+                texts=source.texts,
+                run=facts,
+                quality=quality,
+            )
+        )
+    verdict.save(folder, csv=csv, **run)
+    if page is not None:
+        write_text(folder / "report.html", page)
+    return verdict.summary(**run)
+
+
+class _OnlyTrying(Exception):
+    """Leaves the trial write before it replaces anything."""

@@ -1,0 +1,113 @@
+"""Numbers and strange names as a person would write them."""
+
+import json
+import unicodedata
+from typing import Any
+
+THIN = "\u202f"  # narrow no-break space: groups digits in every language, never breaks a line
+# Direction marks inside a name could turn around the text next to it.
+_BIDI = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
+
+
+def count(number: float) -> str:
+    """A whole number in groups of three digits.
+
+    >>> count(1797).replace(THIN, " ")
+    '1 797'
+    """
+    return f"{round(number):,}".replace(",", THIN)
+
+
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as anyone wants to read.
+
+    >>> [percent(share).replace(THIN, " ") for share in (0, 0.0004, 0.042, 0.2293, 0.9999, 1)]
+    ['0 %', '< 0.1 %', '4.2 %', '23 %', '> 99 %', '100 %']
+    """
+    if 0 < share < 0.001:
+        text = f"<{THIN}0.1"
+    elif 0.995 <= share < 1:
+        text = f">{THIN}99"
+    else:
+        text = f"{100 * share:.1f}".removesuffix(".0") if share < 0.0995 else f"{100 * share:.0f}"
+    return f"{text}{THIN}%"
+
+
+def probability(value: float) -> str:
+    """A probability in percent; a detector may be very sure, but never certain.
+
+    >>> [probability(value).replace(THIN, " ") for value in (0.0, 0.931, 1.0)]
+    ['< 0.1 %', '93 %', '> 99 %']
+    """
+    return percent(min(max(value, 1e-4), 1 - 1e-4))
+
+
+def in_ten(share: float) -> str:
+    """A share as people say it aloud.
+
+    >>> in_ten(0.88), in_ten(0.97), in_ten(0.02)
+    ('about 9 in 10', 'nearly all', 'hardly any')
+    """
+    if share >= 0.95:
+        return "nearly all"
+    return f"about {round(10 * share)} in 10" if share >= 0.05 else "hardly any"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """The number with its noun.
+
+    >>> plural(1, "label"), plural(2, "class", "classes")
+    ('1 label', '2 classes')
+    """
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def plain(value: Any, most: int = 500) -> str:
+    r"""Any label, id or text as one printable line that can be written as UTF-8.
+
+    >>> plain("a\tb\x00\ud800"), plain(b"caf\xc3\xa9"), plain(7), plain("  ")
+    ('a b\ufffd\ufffd', 'café', '7', '(blank)')
+    """
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    text = " ".join(text[: 4 * most].split())
+    if not text.isascii() or not text.isprintable():
+        text = "".join(_safe(letter) for letter in text)
+    return short(text, most) or "(blank)"
+
+
+def short(text: str, most: int) -> str:
+    """The beginning of a text, with an ellipsis where something was cut off.
+
+    >>> short("a long label", 6)
+    'a lon…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def isolate(name: str) -> str:
+    """The name between marks that keep right-to-left letters from reordering the sentence around them."""
+    return name if name.isascii() else f"\u2068{name}\u2069"
+
+
+def setting(value: Any) -> str:
+    """The value of a parameter as one line.
+
+    >>> setting("official"), setting(None), setting({"tol": 0.001})
+    ('official', 'none', '{"tol": 0.001}')
+    """
+    if value is None:
+        return "none"
+    return plain(value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False))
+
+
+def score(value: float) -> str:
+    """A raw score with three digits behind the point, unless it is too small or too large for that.
+
+    >>> score(0.8), score(-1234.5), score(0.00012)
+    ('0.800', '-1.23e+03', '0.00012')
+    """
+    return f"{value:.3f}" if value == 0 or 0.001 <= abs(value) < 1000 else f"{value:.3g}"
+
+
+def _safe(letter: str) -> str:
+    return "\ufffd" if letter in _BIDI or unicodedata.category(letter) in ("Cc", "Cs") else letter

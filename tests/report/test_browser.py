@@ -1,0 +1,176 @@
+"""The page in a real browser: it runs nothing foreign, asks for nothing, and fits a phone."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, Route, expect, sync_playwright
+
+from eigenclean.report import write_report
+from eigenclean.verdict import Verdict
+
+Make = Callable[..., Verdict]
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-background-networking "
+    "--disable-component-update --disable-sync --no-first-run"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.fail("The report is tested in a real browser: please install chromium or google-chrome.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """An open report, and everything it did that it should not."""
+
+    def __init__(self, browser: Browser, file: Path, **context: Any) -> None:
+        self.context = browser.new_context(**context)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", self._refuse)
+        self.context.route("**/*", self._record)
+        self.page.goto(file.as_uri())
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
+
+    def _record(self, route: Route) -> None:
+        if not route.request.url.startswith("data:"):
+            self.requests.append(route.request.url)
+        route.continue_() if route.request.url.startswith("file:") else route.abort()
+
+
+@pytest.fixture
+def open_report(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Watched]]:
+    opened: list[Watched] = []
+
+    def _open(verdict: Verdict, arguments: dict[str, Any] | None = None, **context: Any) -> Watched:
+        file = write_report(tmp_path / "report.html", verdict, **(arguments or {}))
+        opened.append(Watched(browser, file, **context))
+        return opened[-1]
+
+    yield _open
+    for watched in opened:
+        assert watched.complaints == []
+        assert watched.requests == [(tmp_path / "report.html").as_uri()]
+        watched.context.close()
+
+
+def _everything(verdict: Verdict) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "features": rng.standard_normal((len(verdict), 6)),
+        "images": rng.integers(0, 255, (len(verdict), 8, 8), dtype=np.uint8),
+        "run": {"source": "pets.npz", "command": "eigenclean detect pets.npz --seed 0"},
+        "quality": {"noisy_precision": 0.9, "noisy_recall": 0.8},
+    }
+
+
+def test_hostile_strings_run_nothing(
+    open_report: Callable[..., Watched], hostile: tuple[Verdict, dict[str, Any]]
+) -> None:
+    verdict, arguments = hostile
+    page = open_report(verdict, arguments).page
+    page.get_by_role("button", name="Show all").click()
+    for part in page.locator("summary, #colours button").all():
+        part.click()
+    assert page.locator("script").count() == 1
+    assert page.locator("img[src=x], [onerror], [onmouseover], b b").count() == 0
+    assert "<script>alert(1)</script>" in page.locator("#suspects").inner_text()
+    assert page.evaluate("[...document.images].every((image) => image.naturalWidth === 8)")
+
+
+@pytest.mark.parametrize("kind", ["table", "pictures", "texts"])
+def test_it_fits_a_phone(
+    open_report: Callable[..., Watched], hostile: tuple[Verdict, dict[str, Any]], kind: str
+) -> None:
+    verdict, arguments = hostile
+    arguments = {
+        **arguments,
+        **{"table": {"images": None, "texts": None}, "pictures": {}, "texts": {"images": None}}[kind],
+    }
+    page = open_report(verdict, arguments, viewport={"width": 390, "height": 800}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    sizes = (
+        "[...document.querySelectorAll('p, li, td, dd, dt')].map((e) => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(page.evaluate(sizes)) >= 12
+
+
+def test_dark_follows_the_system_and_the_button(open_report: Callable[..., Watched], make: Make) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = open_report(make(), color_scheme="light").page
+    dark = open_report(make(), color_scheme="dark").page
+    colours = light.evaluate(background), dark.evaluate(background)
+    assert colours[0] != colours[1]
+    light.get_by_role("button", name="light and dark").click()
+    assert light.evaluate(background) == colours[1]
+    light.get_by_role("button", name="light and dark").click()
+    assert light.evaluate(background) == colours[0]
+    dark.emulate_media(media="print")
+    assert dark.evaluate(background) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("kind", ["cards", "table"])
+def test_search_and_filter(open_report: Callable[..., Watched], make: Make, kind: str) -> None:
+    verdict = make(n=400, ids=np.array([f"img-{i:04d}" for i in range(400)]))
+    page = open_report(verdict, _everything(verdict) if kind == "cards" else {}).page
+    visible = page.locator(".suspect[data-given]:visible")
+    expect(visible).to_have_count(24)
+    page.get_by_role("button", name="Show all 60").click()
+    expect(visible).to_have_count(60)
+    expect(page.get_by_role("button", name="Show all 60")).to_be_hidden()
+    worst = verdict.suspects(60)
+    page.get_by_role("searchbox").fill(f"IMG-{worst[7]:04d}")
+    expect(visible).to_have_count(1)
+    page.get_by_role("searchbox").fill("no such thing")
+    expect(visible).to_have_count(0)
+    expect(page.locator("#shown")).to_have_text("no suspect matches")
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("combobox").select_option(label="2")
+    expect(visible).to_have_count(int((verdict.labels[worst] == 2).sum()))
+
+
+def test_a_class_can_be_seen_alone_on_the_map(open_report: Callable[..., Watched], make: Make) -> None:
+    verdict = make(n=200)
+    page = open_report(verdict, _everything(verdict)).page
+    button = page.locator("#colours button").nth(1)
+    button.click()
+    expect(page.locator(".scatter circle:not(.dim)")).to_have_count(int((verdict.labels == 1).sum()))
+    button.click()
+    expect(page.locator(".scatter circle.dim")).to_have_count(0)
+
+
+def test_the_command_can_be_copied(open_report: Callable[..., Watched], make: Make) -> None:
+    verdict = make()
+    page = open_report(verdict, _everything(verdict), permissions=["clipboard-read", "clipboard-write"]).page
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("#copy")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "eigenclean detect pets.npz --seed 0"
+
+
+def test_without_script_everything_is_there(open_report: Callable[..., Watched], make: Make) -> None:
+    verdict = make(n=400)
+    page = open_report(verdict, _everything(verdict), java_script_enabled=False).page
+    expect(page.locator(".suspect[data-given]:visible")).to_have_count(60)
+    expect(page.locator("#search")).to_be_hidden()
+
+
+@pytest.mark.parametrize("n_flagged", [0, 3])
+def test_tiny_reports_open(open_report: Callable[..., Watched], make: Make, n_flagged: int) -> None:
+    page = open_report(make(n=3, n_classes=2, flagged=np.arange(3) < n_flagged)).page
+    expect(page.get_by_role("heading", level=1)).to_contain_text("3 labels look")

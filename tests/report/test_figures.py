@@ -1,0 +1,84 @@
+"""Drawings are well-formed, labelled for screen readers, and harmless whatever the classes are called."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from eigenclean.report import figures, summarize
+from eigenclean.report.figures.svg import path, tag, text
+from eigenclean.verdict import Verdict
+
+
+@pytest.fixture
+def drawings(hostile: tuple[Verdict, dict[str, Any]]) -> list[str]:
+    verdict, arguments = hostile
+    summary = summarize(verdict, **arguments)
+    return [
+        figures.certainty_bar(summary["bands"]),
+        figures.heatmap(summary["confusion"]),
+        figures.scatter(summary["plane"]),
+        *(figures.class_bar(row, 0.5) for row in summary["classes"]["rows"]),
+        *(figures.histogram(panel) for panel in summary["histograms"]["panels"]),
+    ]
+
+
+def test_drawings_are_well_formed_and_labelled(drawings: list[str]) -> None:
+    for drawing in drawings:
+        root = ElementTree.fromstring(drawing)
+        assert root.tag == "svg"
+        assert root.get("role") == "img"
+        assert root.get("aria-label")
+
+
+def test_drawings_hold_nothing_but_shapes_and_text(drawings: list[str]) -> None:
+    known = {"svg", "g", "rect", "line", "circle", "path", "text", "title"}
+    for drawing in drawings:
+        for element in ElementTree.fromstring(drawing).iter():
+            assert element.tag in known
+            assert not any(name == "style" or name.startswith("on") for name in element.attrib)
+
+
+def test_the_heat_map_names_its_cells() -> None:
+    confusion = {"labels": ["cat", "dog"], "counts": [[0, 41], [0, 0]]}
+    drawing = figures.heatmap(confusion)
+    assert "<title>cat → dog: 41</title>" in drawing
+    assert drawing.count('class="cell"') == 1
+    assert drawing.count('class="same"') == 2
+
+
+def test_a_histogram_stacks_flagged_on_kept() -> None:
+    panel = {
+        "label": "cat", "low": 0.0, "high": 1.0, "n_samples": 6, "n_flagged": 2, "kept": [3, 1], "flagged": [2, 0],
+        "curves": [None, [1.0, 2.0, 1e9]], "boundary": 0.5, "split": True,
+    }  # fmt: skip
+    root = ElementTree.fromstring(figures.histogram(panel))
+    kept, flagged = (
+        next(box for box in root.iter("rect") if box.get("class") == name) for name in ("kept", "flagged")
+    )
+    bottom = float(flagged.get("y", "")) + float(flagged.get("height", ""))
+    assert bottom == pytest.approx(float(kept.get("y", "")), abs=0.02)
+    assert float(flagged.get("height", "")) / float(kept.get("height", "")) == pytest.approx(2 / 3, abs=0.01)
+    boundary = next(line for line in root.iter("line") if line.get("class") == "boundary")
+    assert boundary.get("x1") == "130"
+    # A curve may leave the bars behind, but never the drawing.
+    assert min(float(point.split()[1]) for point in root.find("path").get("d")[1:].split("L")) >= 0  # type: ignore[union-attr, index]
+
+
+def test_suspects_are_drawn_last() -> None:
+    plane = {
+        "n_points": 3, "n_classes": 2, "x": [0, 0.5, 1], "y": [0, 0.5, 1],
+        "given": [0, 1, 0], "suggested": [1, 1, 0], "flagged": [True, False, False],
+        "p_wrong": [0.9, 0.1, 0.1], "ids": ["a", "b", "c"],
+        "labels": {"0": "cat", "1": "dog"},
+    }  # fmt: skip
+    dots = list(ElementTree.fromstring(figures.scatter(plane)).iter("circle"))
+    assert [dot.get("class") for dot in dots] == ["c1", "c0", "c0 suspect"]
+    assert "".join(dots[-1].itertext()).startswith("a · cat → dog · 90")
+    many = figures.scatter(plane | {"n_classes": 11})
+    assert [dot.get("class") for dot in ElementTree.fromstring(many).iter("circle")] == [None, None, "suspect"]
+
+
+def test_attributes_and_text_are_escaped() -> None:
+    assert tag("a", text("<&>"), title='"<') == '<a title="&quot;&lt;">&lt;&amp;&gt;</a>'
+    assert path([(0, -0.5), (1, 1 / 3)]) == "M0 -0.5L1 0.33"

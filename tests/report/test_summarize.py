@@ -1,0 +1,164 @@
+"""Every number of the summary against a slow loop."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigenclean.errors import InvalidData
+from eigenclean.report import summarize
+from eigenclean.verdict import Verdict
+
+Make = Callable[..., Verdict]
+
+
+def test_headline_counts_flags_and_expected_errors(make: Make) -> None:
+    verdict = make()
+    n_flagged, right, missed = 0, 0.0, 0.0
+    for p_clean, flagged in zip(verdict.p_clean, verdict.flagged, strict=True):
+        n_flagged += bool(flagged)
+        right += (1 - p_clean) * bool(flagged)
+        missed += (1 - p_clean) * (not flagged)
+    headline = summarize(verdict)["headline"]
+    assert headline["n_flagged"] == n_flagged
+    assert headline["flagged_share"] == pytest.approx(n_flagged / 300)
+    assert headline["expected_right"] == pytest.approx(right)
+    assert headline["expected_missed"] == pytest.approx(missed)
+    assert headline["noise_rate"] == pytest.approx(verdict.noise_rate)
+
+
+def test_bands_split_the_flags(make: Make) -> None:
+    verdict = make()
+    expected: Counter[str] = Counter()
+    for p_clean in verdict.p_clean[verdict.flagged]:
+        p_wrong = 1 - p_clean
+        expected["sure" if p_wrong >= 0.95 else "likely" if p_wrong >= 0.75 else "borderline"] += 1
+    bands = {band["name"]: band["count"] for band in summarize(verdict)["bands"]}
+    assert bands == {"sure": 0, "likely": 0, "borderline": 0} | expected
+
+
+def test_classes_agree_with_a_loop_and_come_noisiest_first(make: Make) -> None:
+    verdict = make(labels=np.array(list("cabde"))[make().labels], suggested=np.array(["a"] * 300))
+    rows = summarize(verdict)["classes"]["rows"]
+    shares = [row["flagged_share"] for row in rows]
+    assert shares == sorted(shares, reverse=True)
+    for row in rows:
+        inside = [i for i in range(300) if verdict.labels[i] == row["label"]]
+        assert row["n_samples"] == len(inside)
+        assert row["n_flagged"] == sum(bool(verdict.flagged[i]) for i in inside)
+        assert row["noise_rate"] == pytest.approx(sum(1 - verdict.p_clean[i] for i in inside) / len(inside))
+
+
+def test_confusion_agrees_with_a_loop(make: Make) -> None:
+    verdict = make(n=2000, n_classes=30)
+    pairs: Counter[tuple[str, str]] = Counter()
+    for given, suggested, flagged in zip(verdict.labels, verdict.suggested, verdict.flagged, strict=True):
+        if flagged and given != suggested:
+            pairs[str(given), str(suggested)] += 1
+    confusion = summarize(verdict)["confusion"]
+    assert len(confusion["labels"]) == 20
+    for i, given in enumerate(confusion["labels"]):
+        for j, suggested in enumerate(confusion["labels"]):
+            assert confusion["counts"][i][j] == pairs[given, suggested]
+    assert [pair["count"] for pair in confusion["pairs"]] == sorted(pairs.values(), reverse=True)[:12]
+    assert all(pairs[pair["given"], pair["suggested"]] == pair["count"] for pair in confusion["pairs"])
+    assert confusion["n_suggested"] == sum(pairs.values())
+    assert confusion["n_pairs"] == len(pairs)
+    assert confusion["n_hidden_classes"] == 10
+
+
+def test_a_suggested_class_that_nobody_was_given_has_a_name(make: Make) -> None:
+    verdict = make(suggested=np.where(make().flagged, 99, make().labels))
+    summary = summarize(verdict)
+    assert {pair["suggested"] for pair in summary["confusion"]["pairs"]} == {"99"}
+    assert {card["suggested"] for card in summary["suspects"]["cards"]} == {"99"}
+
+
+def test_a_flag_without_another_label_is_counted_apart(make: Make) -> None:
+    verdict = make(suggested=make().labels)
+    summary = summarize(verdict)
+    assert summary["confusion"]["pairs"] == []
+    assert summary["confusion"]["n_without"] == verdict.n_flagged
+    assert all(card["suggested"] is None for card in summary["suspects"]["cards"])
+
+
+def test_suspects_are_the_worst_in_order(make: Make) -> None:
+    verdict = make(n=1000)
+    cards = summarize(verdict, texts=[f"text {i}" for i in range(1000)])["suspects"]["cards"]
+    order = sorted(np.flatnonzero(verdict.flagged).tolist(), key=lambda i: (verdict.p_clean[i], verdict.score[i]))
+    assert [int(card["id"]) for card in cards] == order[:60]
+    assert [card["text"] for card in cards] == [f"text {i}" for i in order[:60]]
+    assert [card["given"] for card in cards] == [str(verdict.labels[i]) for i in order[:60]]
+    assert [card["suggested"] for card in cards] == [str(verdict.suggested[i]) for i in order[:60]]
+    assert [card["p_wrong"] for card in cards] == pytest.approx([1 - verdict.p_clean[i] for i in order[:60]])
+
+
+def test_quality_leaves_out_what_is_not_known(make: Make) -> None:
+    quality = summarize(make(), quality={"f": None, "auroc": 0.5, "ece": float("nan"), "other": 1})["quality"]
+    assert [(measure["name"], measure["text"]) for measure in quality] == [("AUROC", "0.500")]
+
+
+def test_run_tells_how_to_run_again(make: Make) -> None:
+    run = summarize(make(), run={"command": ["eigenclean", "detect", "my data.npz"], "seconds": 2})["run"]
+    assert run["command"] == "eigenclean detect 'my data.npz'"
+    assert (run["seconds"], run["method"], run["threshold"], run["source"]) == (2.0, "fine", 0.5, None)
+    assert run["parameters"] == {"preset": "official", "random_state": "0"}
+
+
+@pytest.mark.parametrize(
+    ("n_flagged", "n", "sentence"),
+    [
+        (0, 0, "There are no labels to judge"),
+        (0, 3, "None of the 3 labels looks wrong"),
+        (3, 3, "All 3 labels look wrong"),
+        (1, 4, "1 of 4 labels looks wrong — about 25 %"),
+        (2, 1000, "2 of 1 000 labels look wrong — about 0.2 %"),
+    ],
+)
+def test_the_sentence(make: Make, n_flagged: int, n: int, sentence: str) -> None:
+    flagged = np.arange(n) < n_flagged
+    verdict = make(n=n, flagged=flagged, p_clean=np.where(flagged, 0.1, 1.0))
+    assert " ".join(summarize(verdict)["headline"]["sentence"].split()) == sentence
+
+
+@pytest.mark.parametrize(
+    ("p_flagged", "p_kept", "words"),
+    [
+        (0.1, 1.0, "own estimate, about 9 in 10 of these flags should be right."),
+        (0.01, 0.9, "nearly all of these flags should be right, and about 8 more wrong labels may hide"),
+        (0.99, 1.0, "hardly any of these flags"),
+    ],
+)
+def test_how_sure(make: Make, p_flagged: float, p_kept: float, words: str) -> None:
+    flagged = np.arange(100) < 20
+    verdict = make(n=100, flagged=flagged, p_clean=np.where(flagged, p_flagged, p_kept))
+    assert words in summarize(verdict)["headline"]["certainty"]
+
+
+@pytest.mark.parametrize("what", ["features", "images", "texts"])
+def test_other_lengths_are_refused(make: Make, what: str) -> None:
+    arguments: dict[str, Any] = {what: np.zeros((7, 4, 4)) if what != "texts" else ["a"] * 7}
+    with pytest.raises(InvalidData, match=f"^report: {what} must be"):
+        summarize(make(n=20), **arguments)
+
+
+def test_features_must_be_numbers(make: Make) -> None:
+    with pytest.raises(InvalidData, match="features must be numbers"):
+        summarize(make(n=20), features=np.array([["a", "b"]] * 20))
+
+
+def test_the_summary_is_json(hostile: tuple[Verdict, dict[str, Any]]) -> None:
+    verdict, arguments = hostile
+    text = json.dumps(summarize(verdict, **arguments), allow_nan=False, ensure_ascii=False)
+    assert json.loads(text)["headline"]["n_samples"] == 240
+    text.encode("utf-8")
+
+
+def test_unknown_probabilities_and_scores_stay_out_of_json(make: Make) -> None:
+    verdict = make(n=30, p_clean=np.full(30, np.nan), score=np.full(30, -np.inf), flagged=np.ones(30, dtype=bool))
+    summary = summarize(verdict, features=np.full((30, 3), np.nan))
+    json.dumps(summary, allow_nan=False)
+    assert summary["histograms"]["panels"] == []
