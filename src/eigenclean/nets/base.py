@@ -1,0 +1,26 @@
+"""What every network is: a module that shows its features beside its logits."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+
+class Net(nn.Module):
+    """Inputs in, (features, logits) out; detectors look at the features, losses at the logits.
+
+    Attributes:
+        options: names of the options that `make_net` accepts for it.
+        n_outputs: number of features.
+    """
+
+    options: ClassVar[Sequence[str]] = ()
+    n_outputs: int
+
+    def __init__(self, n_features: int, n_classes: int, **options: Any) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Features before the last layer, and logits after it."""

@@ -1,0 +1,24 @@
+"""A linear head: the inputs themselves are the features."""
+
+from torch import Tensor, nn
+
+from eigenclean.nets.base import Net
+
+
+class Linear(Net):
+    """Logistic regression, for features that another network has made.
+
+    >>> import torch
+    >>> features, logits = Linear(4, 3)(torch.ones(2, 4))
+    >>> features.shape, logits.shape
+    (torch.Size([2, 4]), torch.Size([2, 3]))
+    """
+
+    def __init__(self, n_features: int, n_classes: int) -> None:
+        super().__init__(n_features, n_classes)
+        self.n_outputs = n_features
+        self.head = nn.Linear(n_features, n_classes)
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs as they are, and their logits."""
+        return inputs, self.head(inputs)

@@ -1,0 +1,56 @@
+"""A part of a recipe by name: a loss or a step, with its options, before torch builds it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
+
+
+@dataclass(frozen=True)
+class Part:
+    """A name from a table and the options to build it with.
+
+    >>> Part("gce", {"q": 0.7})
+    Part('gce', q=0.7)
+    >>> Part.from_dict(Part("gce", {"q": 0.7}).to_dict()) == Part("gce", {"q": 0.7})
+    True
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", plain_options(self.options, by=self.name))
+
+    def __repr__(self) -> str:
+        return f"Part({', '.join([repr(self.name), *(f'{key}={value!r}' for key, value in self.options.items())])})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": self.name, "options": dict(self.options)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "Part":
+        """What `to_dict` made."""
+        return cls(**checked(record, ("name", "options"), by="part"))
+
+
+def plain_options(options: Mapping[str, Any], *, by: str) -> dict[str, Any]:
+    """A copy of ``options`` as JSON would give it back, so that recipes compare equal after a round trip."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidOption(f"{by}: options must be numbers, texts, lists and tables of those; {error}") from None
+    return plain
+
+
+def checked(record: Mapping[str, Any], fields: tuple[str, ...], *, by: str) -> dict[str, Any]:
+    """``record`` as keyword arguments, with a sentence about a field that does not exist."""
+    if not isinstance(record, Mapping):
+        raise InvalidOption(f"{by}: must be a table of {', '.join(fields)}, got {record!r}")
+    for key in record:
+        check_name(key, fields, by=by, what="field")
+    return dict(record)

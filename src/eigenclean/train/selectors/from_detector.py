@@ -1,0 +1,65 @@
+"""Any detector as a selector: learn from the labels it does not flag."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from eigenclean.detect import DETECTORS, Detector
+from eigenclean.detect.options import build_detector
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
+from eigenclean.train.part import plain_options
+from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.base import Selector
+
+
+@dataclass(frozen=True)
+class FromDetector(Selector):
+    """The one adapter between training and the detectors.
+
+    The detector learns from the samples kept last time but scores them all, so a discarded sample can return.
+
+    Attributes:
+        name: name of the detector.
+        options: its options; ``{"cut": "beta", "cut.split": "always"}`` sets the cut and an option of it.
+        learn_from: "kept" teaches the detector with the samples kept last time, "all" with everything (what the
+            paper does inside semi-supervised methods).
+        soft: weight each kept sample by the probability that its label is right; else all count the same.
+
+    >>> FromDetector("fine", {"preset": "paper"}).needs
+    ('features',)
+    """
+
+    name: str = "fine"
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    learn_from: Literal["kept", "all"] = "kept"
+    soft: bool = False
+
+    kind: ClassVar[str] = "detector"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", plain_options(self.options, by=f"selector {self.name}"))
+        if self.learn_from not in ("kept", "all"):
+            raise InvalidOption(f"selector: learn_from must be 'kept' or 'all', got {self.learn_from!r}")
+        self._detector()  # a wrong name or option is best heard of before the training
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the detector consumes."""
+        return (DETECTORS[self.name].consumes,)
+
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+        """The samples whose label is not flagged by a detector fitted now."""
+        judge = self._detector()
+        seen = evidence.need(judge.consumes, by=judge.name)
+        taught = before.keep if before is not None and self.learn_from == "kept" else None
+        verdict = judge.fit(seen, evidence.labels, sample_weight=taught).judge(
+            seen, evidence.labels, ids=evidence.ids
+        )
+        weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
+        return Selection(~verdict.flagged, weight, verdict=verdict)
+
+    def _detector(self) -> Detector:
+        return build_detector(self.name, self.options)

@@ -1,0 +1,19 @@
+"""Learn from everything: no selection."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from eigenclean.evidence import Evidence
+from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.base import Selector
+
+
+@dataclass(frozen=True)
+class KeepAll(Selector):
+    """All samples, right or wrong."""
+
+    kind: ClassVar[str] = "keep-all"
+
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+        """Everything."""
+        return Selection.everything(len(evidence))

@@ -1,0 +1,99 @@
+"""Recipes are values."""
+
+import json
+from typing import Any
+
+import pytest
+
+from eigenclean.errors import InvalidOption
+from eigenclean.train import RECIPES, FromDetector, KeepAll, Optimiser, Part, Recipe, Stage, recipe
+
+MINE = Recipe(
+    "mine",
+    (
+        Stage(3, warm_up=True),
+        Stage(5, FromDetector("fine", {"preset": "paper", "cut.split": "always"}, "all", soft=True), refresh=2),
+        Stage(2, restart=True),
+    ),
+    networks=2,
+    exchange=True,
+    optimiser=Optimiser("adamw", lr=0.01, milestones=(4, 6)),
+)
+
+
+@pytest.mark.parametrize("one", [MINE, *(recipe(name) for name in RECIPES)], ids=lambda one: one.name)
+def test_a_recipe_survives_json(one: Recipe) -> None:
+    back = Recipe.from_dict(json.loads(json.dumps(one.to_dict())))
+    assert back == one
+    assert back.name == one.name
+    assert repr(back) == repr(one)
+    assert hash(back) == hash(one)
+
+
+def test_fine_is_standard_with_another_selector() -> None:
+    assert recipe("fine") == recipe("standard").with_selector(FromDetector("fine"))
+    assert recipe("fine") != recipe("standard")
+    pairs = zip(recipe("fine").stages, recipe("standard").stages, strict=True)
+    for ours, plain in pairs:
+        kept = {**ours.to_dict(), "select": None}
+        assert kept == {**plain.to_dict(), "select": None}
+        assert (ours.select == plain.select) == ours.warm_up
+        assert plain.select == KeepAll()
+
+
+def test_with_selector_replaces_rhythm_and_name_when_asked() -> None:
+    changed = recipe("standard").with_selector(FromDetector("fine"), refresh=3, name="mine")
+    assert changed.name == "mine"
+    assert [stage.refresh for stage in changed.stages] == [1, 3]
+
+
+def test_the_paper_s_rounds_on_cifar10() -> None:
+    plan = recipe("fine", warm_up=40, epochs=120, refresh=10).plan()
+    rounds = [turn.epoch for turn in plan if turn.selects and turn.stage.select.needs]
+    assert rounds == [41, 51, 61, 71, 81, 91, 101, 111]
+
+
+def test_a_restart_counts_the_schedule_anew() -> None:
+    assert [turn.since_restart for turn in MINE.plan()] == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
+    assert MINE.epochs == 10
+
+
+def test_learning_rate_drops_after_each_milestone() -> None:
+    settings = Optimiser(lr=0.02, milestones=(40, 80), gamma=0.01)
+    assert [settings.lr_at(epoch) for epoch in (1, 40, 41, 80, 81)] == pytest.approx([2e-2, 2e-2, 2e-4, 2e-4, 2e-6])
+
+
+@pytest.mark.parametrize("epochs", [3, 4, 9, 10, 11, 57, 200])
+def test_other_lengths_keep_the_proportions(epochs: int) -> None:
+    changed = MINE.with_epochs(epochs)
+    assert changed.epochs == epochs
+    assert all(stage.epochs >= 1 for stage in changed.stages)
+    assert len(changed.optimiser.milestones) == 2
+    assert MINE.with_epochs(10) == MINE
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: recipe("fien"), "did you mean 'fine'"),
+        (lambda: recipe("fine", epoch=3), "did you mean 'epochs'"),
+        (lambda: recipe("fine", preset="smal"), "did you mean 'small'"),
+        (lambda: recipe("fine", warm_up=30), "warm_up must be at least 1 and less than the 30 epochs"),
+        (lambda: Stage(0), "epochs must be an integer of at least 1, got 0"),
+        (lambda: Stage(1, loss=Part("cross entropy")), "did you mean 'cross-entropy'"),
+        (lambda: Stage(1, step=Part("supervized")), "did you mean 'supervised'"),
+        (lambda: FromDetector("fime"), "did you mean 'fine'"),
+        (lambda: FromDetector("fine", {"treshold": 0.5}), "did you mean 'threshold'"),
+        (lambda: FromDetector("fine", {"cut": object()}), "options must be numbers"),
+        (lambda: Recipe("mine", ()), "at least one stage"),
+        (lambda: Recipe("mine", (Stage(1),), exchange=True), "2 for an exchange"),
+        (lambda: Optimiser("sdg"), "did you mean 'sgd'"),
+        (lambda: Optimiser(lr=0), "lr must be above 0"),
+        (lambda: recipe("fine").with_epochs(1), "epochs must be at least 2, one per stage"),
+        (lambda: Stage.from_dict({"epochs": 1, "selector": {}}), "did you mean 'select'"),
+        (lambda: Recipe.from_dict({**MINE.to_dict(), "stages": [3]}), "stage: must be a table"),
+    ],
+)
+def test_mistakes_get_a_sentence(make: Any, message: str) -> None:
+    with pytest.raises(InvalidOption, match=message):
+        make()
