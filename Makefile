@@ -23,7 +23,8 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet '$(TORCH)'
+	$(BIN)/pip install --quiet --editable '.[train,dev]'
 	@touch $@ $(VENV)/.base
 
 setup: $(VENV)/.dev

@@ -8,13 +8,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from eigenclean.version import __version__
 
 if TYPE_CHECKING:
     from eigenclean.detect import FINE, detector, find_label_issues
     from eigenclean.evidence import Evidence
     from eigenclean.noise import add_noise
     from eigenclean.sources import open_source
+    from eigenclean.train import RobustClassifier, recipe
     from eigenclean.verdict import Verdict
 
 # Where each public name lives. Names resolve on first use, so that importing eigenclean costs nothing.
@@ -24,11 +25,24 @@ _HOMES = {
     "find_label_issues": "eigenclean.detect",
     "add_noise": "eigenclean.noise",
     "open_source": "eigenclean.sources",
+    "RobustClassifier": "eigenclean.train",
+    "recipe": "eigenclean.train",
     "Evidence": "eigenclean.evidence",
     "Verdict": "eigenclean.verdict",
 }
 
-__all__ = ["FINE", "Evidence", "Verdict", "add_noise", "detector", "find_label_issues", "open_source"]
+__all__ = [
+    "FINE",
+    "Evidence",
+    "RobustClassifier",
+    "Verdict",
+    "__version__",
+    "add_noise",
+    "detector",
+    "find_label_issues",
+    "open_source",
+    "recipe",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -60,7 +60,8 @@ def check_features(features: ArrayLike, *, by: str) -> Array:
 def check_labels(labels: ArrayLike, *, by: str, n_rows: int | None = None) -> Array:
     """Return ``labels`` as a one-dimensional array of integers, booleans or strings.
 
-    Missing labels (None, NaN, the empty string), fractions and other objects are `InvalidData`.
+    Missing labels (None, NaN, the empty string), fractions and other objects are `InvalidData`. Bytes become
+    strings, whole floats integers.
 
     >>> check_labels(["cat", "dog"], by="FINE")
     array(['cat', 'dog'], dtype='<U3')
@@ -72,12 +73,14 @@ def check_labels(labels: ArrayLike, *, by: str, n_rows: int | None = None) -> Ar
         raise InvalidData(
             f"{by}: features and labels must have equal length, got {n_rows} rows and {len(array)} labels"
         )
-    if array.dtype.kind == "O":
-        array = _plain_labels(array, by=by)
+    if array.dtype.kind in "OT":
+        array = _plain_labels(array.astype(object), by=by)
     if array.dtype.kind == "f":
         array = _whole_numbers(array, by=by)
-    if array.dtype.kind in "US":
-        _refuse_missing(array == array.dtype.type(), by=by)
+    if array.dtype.kind == "S":
+        array = _decoded(array, by=by)
+    if array.dtype.kind == "U":
+        _refuse_missing(array == "", by=by)
     elif array.dtype.kind not in "iub":
         raise InvalidData(f"{by}: labels must be integers or strings, got type {array.dtype}")
     return array
@@ -92,7 +95,8 @@ def encode_labels(labels: Array) -> tuple[Array, Ints]:
     """
     if labels.dtype.kind in "iub" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low <= 4 * len(labels):  # a table beats a sort, and labels are usually 0..K-1
+        # A table beats a sort, and labels are usually 0..K-1.
+        if high - low <= 4 * len(labels) and high <= np.iinfo(np.intp).max:
             offsets = labels.astype(np.intp) - low
             present = np.zeros(high - low + 1, dtype=bool)
             present[offsets] = True
@@ -246,8 +250,8 @@ def _check_finite(array: Array, *, by: str) -> None:
 
 
 def _plain_labels(array: Array, *, by: str) -> Array:
-    values = array.tolist()
-    _refuse_missing(np.array([value is None or value != value for value in values], dtype=bool), by=by)
+    values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
+    _refuse_missing(np.array([_is_missing(value) for value in values], dtype=bool), by=by)
     kinds = {type(value) for value in values}
     if kinds <= {str}:
         return np.array(values, dtype=np.str_)
@@ -257,9 +261,25 @@ def _plain_labels(array: Array, *, by: str) -> Array:
     raise InvalidData(f"{by}: labels must be all integers or all strings, got objects of type {names}")
 
 
+def _is_missing(value: Any) -> bool:
+    """None, or a value that does not equal itself (NaN, NaT) or will not even say so (pandas' NA)."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def _decoded(array: Array, *, by: str) -> Array:
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError:
+        raise InvalidData(f"{by}: labels of bytes must be UTF-8 text; decode them first") from None
+
+
 def _whole_numbers(array: Array, *, by: str) -> Array:
     _refuse_missing(np.isnan(array), by=by)
-    whole = array.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # infinity has no integer, which the comparison will tell
+        whole = array.astype(np.int64)
     if (whole != array).any():
         first = int(np.argmax(whole != array))
         raise InvalidData(

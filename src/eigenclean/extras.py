@@ -20,8 +20,8 @@ def require(module: str, *, extra: str, caller: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise  # the library is there, but something inside it is broken: say what
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # the library is there, but something that it imports is not: say what
         raise MissingExtra(
             f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'"
         ) from None

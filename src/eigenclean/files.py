@@ -58,9 +58,14 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def json_text(record: Mapping[str, Any]) -> str:
+    """``record`` as indented JSON; NaN, which JSON does not know, is a ValueError."""
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     """Replace the file at ``path`` by ``record`` as indented JSON, atomically."""
-    write_text(path, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, json_text(record))
 
 
 def _umask() -> int:

@@ -22,6 +22,7 @@ from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
 Family = Literal["gaussian", "beta"]
 
 _BLOCK = 1 << 16  # numbers per block of classes: the working set of one EM stays in the cache of one core
+_NARROWEST = 1e-12  # variance relative to that of the class, below which log-odds would be rounding errors
 _BETA_MARGIN = 1e-4  # the beta density is infinite at 0 and 1; scores are kept this far away
 
 
@@ -129,11 +130,11 @@ def best_two_means(scores: Array, rows: ClassRows, *, min_samples: int = 2) -> t
     return centres, valid
 
 
-def two_components_pay(scores: Array, rows: ClassRows, mixtures: Mixtures, *, margin: float) -> Bools:
-    """For each class: is the second component worth its three parameters (BIC), by ``margin`` nats per sample?
+def gain_of_second(scores: Array, rows: ClassRows, mixtures: Mixtures) -> Float64s:
+    """What the second component gains over a single Gaussian: the drop of AIC per sample; NaN where not valid.
 
-    ``mixtures`` are Gaussian ones fitted to these scores. BIC alone would call any tiny departure from a normal
-    shape a second component once the class is large; the margin asks for an effect, not for significance.
+    ``mixtures`` are Gaussian ones fitted to these scores. Per sample, because it is to measure an effect: any tiny
+    departure from a normal shape becomes significant once the class is large.
     """
     counts = rows.counts
     codes = np.repeat(np.arange(len(rows)), counts)
@@ -143,8 +144,7 @@ def two_components_pay(scores: Array, rows: ClassRows, mixtures: Mixtures, *, ma
     variance = np.bincount(codes, (ordered - mean[codes]) ** 2, len(rows)) / n
     with np.errstate(divide="ignore"):
         one = -0.5 * (np.log(2 * np.pi * variance) + 1)
-    gain = 2 * (mixtures.log_likelihood - one) - 3 * np.log(n) / n
-    return np.asarray(mixtures.valid & (gain > 2 * margin))
+    return np.where(mixtures.valid, 2 * (mixtures.log_likelihood - one) - 6 / n, np.nan)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _blocks(scores: Float64s, rows: ClassRows, min_samples: int) -> Iterator[_Bl
         x.sort(axis=1)
         # Differences within rounding error are no structure; a constant class has nothing to split.
         first, last = x[:, 0], x[np.arange(len(classes)), counts[classes] - 1]
-        varied = last - first > 1e-12 * np.maximum(1e-300, np.maximum(abs(first), abs(last)))
+        varied = last - first > 1e-12 * np.maximum(1e-140, np.maximum(abs(first), abs(last)))
         x[~mask] = 0.0
         if varied.any():
             yield _Block(classes[varied], counts[classes[varied]], x[varied], mask[varied])
@@ -248,7 +248,7 @@ class _EM:
         natural = self.natural[rows, order]
         log_likelihood = self.log_likelihood - np.log(scale[:, 1])
         if self.family == "gaussian":
-            variances += self.regularisation[:, None]
+            variances = np.maximum(np.maximum(variances, 0.0) + self.regularisation[:, None], _NARROWEST)
             natural[..., 2] -= np.log(spread)
         else:
             natural = natural.copy()
@@ -294,8 +294,7 @@ class _EM:
         variance = np.maximum(self.moments[live, :, 2] / n - mean**2, 0.0)
         weight = np.log(n / self.counts[live, None])
         if self.family == "gaussian":
-            variance += self.regularisation[live, None]
-            variance = np.maximum(variance, np.finfo(float).tiny)
+            variance = np.maximum(variance + self.regularisation[live, None], _NARROWEST)
             log_norm = -0.5 * (np.log(2 * np.pi * variance) + mean**2 / variance)
             first, second = -0.5 / variance, mean / variance
         else:

@@ -19,6 +19,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 _DENSE = 64  # up to this order, a dense eigensolver is faster than any iteration
 _KRYLOV = 48  # Lanczos vectors before a restart
 _RESTARTS = 6
+_GENERIC = 0.02  # share of a random direction in the start vector
 _TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}  # residual relative to the eigenvalue
 
 
@@ -32,6 +33,7 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
     (9.0, array([1., 0.]))
     """
     n, d = rows.shape
+    rows = rows.astype(working_dtype(rows.dtype), copy=False)
     if n == 0:
         return 0.0, np.zeros(d)
     if min(n, d) <= _DENSE:
@@ -165,17 +167,17 @@ def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Floa
     """Largest eigenpair of a positive operator, given only how it multiplies a vector."""
     dtype = start.dtype
     tolerance = _TOLERANCE[dtype]
+    # The start may be orthogonal to what is sought (rows that cancel out), and all its images with it; with a
+    # little of a generic vector it is not.
+    generic = np.random.default_rng(0).standard_normal(len(start))
     vector = np.asarray(start, dtype=np.float64)
-    if not vector.any():
-        vector = np.ones(len(vector))
+    length = np.linalg.norm(vector)
+    vector = _GENERIC * generic / np.linalg.norm(generic) + (vector / length if length > 0 else 0.0)
     value = 0.0
-    for restart in range(_RESTARTS):
+    for _ in range(_RESTARTS):
         vector /= np.linalg.norm(vector)
         value, vector, converged = _krylov(apply, vector, dtype, tolerance)
-        if value == 0.0 and restart == 0:
-            # The start may be orthogonal to everything (rows that cancel out); any generic vector is not.
-            vector = np.random.default_rng(0).standard_normal(len(vector))
-        elif converged:
+        if converged:
             break
     if value <= 0.0:
         return 0.0, np.zeros(len(vector))

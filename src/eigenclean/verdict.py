@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import InvalidData
-from eigenclean.files import make_folder, replacing, write_json
+from eigenclean.files import json_text, make_folder, replacing, write_text
 
 FILE = "verdict.parquet"
 SUMMARY = "summary.json"
@@ -160,12 +160,13 @@ class Verdict:
         if path.suffix == ".parquet":
             _write_parquet(frame, path)
             return path
+        summary = json_text(self.summary(**run))  # before anything is written: it may have values JSON cannot hold
         folder = make_folder(path)
         _write_parquet(frame, folder / FILE)
         if csv:
             with replacing(folder / "verdict.csv") as temporary:
                 pyarrow.csv.write_csv(frame, str(temporary))
-        write_json(folder / SUMMARY, self.summary(**run))
+        write_text(folder / SUMMARY, summary)
         return folder / FILE
 
     @classmethod

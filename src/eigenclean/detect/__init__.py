@@ -1,12 +1,12 @@
 """Detectors say which labels are probably wrong. A new one is one file and one line in `DETECTORS`."""
 
-from difflib import get_close_matches
 from typing import Any
 
 from eigenclean.arrays import Bools
 from eigenclean.detect.base import Detector
 from eigenclean.detect.fine import FINE
-from eigenclean.errors import InvalidOption, MissingEvidence
+from eigenclean.errors import MissingEvidence
+from eigenclean.names import check_name
 
 DETECTORS: dict[str, type[Detector]] = {
     "fine": FINE,
@@ -23,17 +23,10 @@ def detector(name: str | None = None, **options: Any) -> Detector:
     FINE(preset='paper')
     """
     name = DEFAULT if name is None else name
-    if name not in DETECTORS:
-        close = get_close_matches(name, DETECTORS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(DETECTORS)}"
-        raise InvalidOption(f"there is no detector {name!r}; {hint}")
+    check_name(name, DETECTORS, by="detector", what="name")
     kind = DETECTORS[name]
-    allowed = list(kind().get_params(deep=False))
     for option in options:
-        if option not in allowed:
-            close = get_close_matches(option, allowed, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(allowed)}"
-            raise InvalidOption(f"detector {name!r} has no option {option!r}; {hint}")
+        check_name(option, kind().get_params(deep=False), by=f"detector {name}", what="option")
     return kind(**options)
 
 

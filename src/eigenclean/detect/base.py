@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 
 from eigenclean.arrays import (
     Array,
-    Bools,
     Float64s,
     Ints,
     check_features,
@@ -54,11 +53,12 @@ class Detector(BaseEstimator, ABC):
         ``sample_weight`` says whom to learn from (a mask of last round's clean set, or weights); everyone is
         scored all the same. A class without any weight is learned from all its samples.
         """
-        self._check_options()
+        self.check_options()
         features, labels = self._check(X, y)
-        self.classes_, codes = encode_labels(labels)
-        check_two_classes(self.classes_, by=self._by)
-        weight = _check_weight(sample_weight, codes, len(self.classes_), by=self._by)
+        classes, codes = encode_labels(labels)
+        check_two_classes(classes, by=self._by)
+        weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
+        self.classes_ = classes
         scores = self._learn(features, codes, weight)
         self._fit_cut(scores, codes)
         return self
@@ -128,7 +128,9 @@ class Detector(BaseEstimator, ABC):
     def _by(self) -> str:
         return type(self).__name__
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
+        make_cut(self.cut).check_options()
         if not 0 <= self.threshold <= 1:
             raise InvalidOption(f"{self._by}: threshold must be between 0 and 1, got {self.threshold}")
 
@@ -139,7 +141,7 @@ class Detector(BaseEstimator, ABC):
     def _check_known(self, X: Any, y: Any) -> tuple[Array, Ints]:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {self._by} is not fitted yet: call fit(X, y) first")
-        self._check_options()
+        self.check_options()
         features, labels = self._check(X, y)
         if features.shape[1] != self._n_columns:
             raise InvalidData(f"{self._by}: fitted on {self._n_columns} features, got {features.shape[1]}")
@@ -151,19 +153,19 @@ class Detector(BaseEstimator, ABC):
         """Columns of X at fitting."""
 
     def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
-        self.cut_ = make_cut(self.cut).fit(scores, codes)
+        self.cut_ = make_cut(self.cut).fit(scores, codes, len(self.classes_))
         self._warn_about_whole_classes(self.cut_)
 
     def _cut_for(self, scores: Float64s, codes: Ints) -> Cut:
         """The fitted cut; without one (after `partial_fit`), a cut fitted to these very scores."""
-        return self.cut_ if hasattr(self, "cut_") else make_cut(self.cut).fit(scores, codes)
+        return self.cut_ if hasattr(self, "cut_") else make_cut(self.cut).fit(scores, codes, len(self.classes_))
 
     def _warn_about_whole_classes(self, cut: Cut) -> None:
         for note in self._notes(cut):
             warnings.warn(note, EigencleanWarning, stacklevel=4)
 
     def _notes(self, cut: Cut) -> list[str]:
-        whole = self._padded(cut.whole_)
+        whole = cut.whole_
         if not whole.any():
             return []
         n = int(whole.sum())
@@ -176,15 +178,11 @@ class Detector(BaseEstimator, ABC):
             f"{self._by}: {named} kept whole: too few samples, or all alike, to tell right labels from wrong ones"
         ]
 
-    def _padded(self, flags: Bools) -> Bools:
-        # The cut counts classes up to the last one it saw.
-        return np.concatenate([flags, np.zeros(len(self.classes_) - len(flags), dtype=bool)])
-
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record: dict[str, Any] = {
             "method": self.name,
             "parameters": plain_parameters(self),
-            "threshold": self.threshold,
+            "threshold": float(self.threshold),
             "notes": self._notes(cut),
         }
         mixture = cut.describe()
@@ -204,6 +202,7 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     names = {kind: name for name, kind in CUTS.items()}
     plain: dict[str, Any] = {}
     for key, value in estimator.get_params(deep=False).items():
+        value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, Cut):
             value = {"name": names.get(type(value), type(value).__name__), **plain_parameters(value)}
         elif not isinstance(value, str | int | float | bool | None):

@@ -97,9 +97,14 @@ class FINE(Detector):
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Add samples to the class moments. Call `fit_cut` at the end, or `judge` with all samples."""
-        self._check_options()
+        self.check_options()
         if self.subset is not None:
             raise InvalidOption("FINE: subset samples the whole data and cannot be used with partial_fit; use fit")
+        if self._moments is None and self.__sklearn_is_fitted__():
+            raise InvalidOption(
+                "FINE: partial_fit after fit needs the class moments, which fit does not keep for large data; "
+                "use partial_fit from the start, or FINE(keep_moments=True)"
+            )
         features, labels = self._check(X, y)
         classes, codes = encode_labels(labels)
         return self._take(ClassMoments.of(features, codes, classes))
@@ -183,8 +188,9 @@ class FINE(Detector):
     def _n_columns(self) -> int:
         return int(self._moments.n_features if self._moments is not None else self.eigenvectors_.shape[1])
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
+        super().check_options()
         if self.preset not in PRESETS:
             raise InvalidOption(f"FINE: preset must be one of {', '.join(PRESETS)}, got {self.preset!r}")
         if self.score is not None and self.score not in SCORES:
@@ -243,12 +249,12 @@ class FINE(Detector):
 def _chosen(
     block: Array, weight: Float64s | None, subset: float | None, rng: np.random.Generator
 ) -> tuple[Array, Float64s | None]:
-    """The rows that the class vector is computed from, with their weights if those are not all alike."""
+    """The rows that the class vector is computed from, with their weights if those are not all one."""
     if weight is not None:
         there = np.flatnonzero(weight)
         if len(there) < len(block):
             block, weight = block[there], weight[there]
-        if (weight == weight[0]).all():
+        if (weight == 1).all():
             weight = None
     if subset is not None:
         m = min(len(block), max(2, int(np.ceil(subset * len(block)))))

@@ -8,7 +8,7 @@ from eigenclean.detect.cuts.fixed import FixedCut
 from eigenclean.detect.cuts.gaussian import GaussianCut
 from eigenclean.detect.cuts.kmeans import KMeansCut
 from eigenclean.detect.cuts.quantile import QuantileCut
-from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
 
 CUTS: dict[str, type[Cut]] = {
     "gaussian": GaussianCut,
@@ -30,6 +30,5 @@ def make_cut(cut: str | Cut) -> Cut:
     if isinstance(cut, Cut):
         fresh: Cut = clone(cut)
         return fresh
-    if cut not in CUTS:
-        raise InvalidOption(f"cut must be one of {', '.join(CUTS)} or a Cut, got {cut!r}")
+    check_name(cut, CUTS, by="detector", what="cut")
     return CUTS[cut]()

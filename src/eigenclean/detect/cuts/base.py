@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator
 
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
 
+_ALIKE = 5e-7  # a few units in the last place of a float32 score
+
 
 class Cut(BaseEstimator, ABC):
     """Scores in, probabilities out, class by class; p never falls when the score rises.
@@ -22,10 +24,12 @@ class Cut(BaseEstimator, ABC):
     whole_: Bools
     range_: Float64s
 
-    def fit(self, scores: Array, groups: Ints) -> Self:
-        """Learn where the good scores begin in each class."""
+    def fit(self, scores: Array, groups: Ints, n_groups: int | None = None) -> Self:
+        """Learn where the good scores begin in each class; ``n_groups`` says how many there are, seen or not."""
+        self.check_options()
         scores = np.asarray(scores, dtype=np.float64)
-        rows = ClassRows.of(groups, int(groups.max()) + 1 if len(groups) else 0)
+        seen = int(groups.max()) + 1 if len(groups) else 0
+        rows = ClassRows.of(groups, seen if n_groups is None else n_groups)
         self.range_ = _ranges(scores, rows)
         self.whole_ = self._fit(scores, rows)
         return self
@@ -51,6 +55,15 @@ class Cut(BaseEstimator, ABC):
         """What was learned, for the record and the report; nothing by default."""
         return {}
 
+    def _alike(self) -> Bools:
+        """Which classes have scores that differ by no more than rounding in float32, or none at all."""
+        spread = self.range_[:, 1] - self.range_[:, 0]
+        return np.asarray(spread <= _ALIKE * np.abs(self.range_).max(axis=1))
+
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
+        return  # a cut without options has none that could be wrong
+
     @abstractmethod
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         """Learn; return which classes could not be decided."""
@@ -66,8 +79,8 @@ def plain_numbers(values: Float64s) -> list[Any]:
     >>> plain_numbers(np.array([0.5, np.nan]))
     [0.5, None]
     """
-    plain = np.round(values, 12).astype(object)
-    plain[~np.isfinite(values)] = None
+    plain = values.astype(object)
+    plain.ravel()[:] = [float(f"{value:.12g}") if np.isfinite(value) else None for value in values.flat]
     return list(plain.tolist())
 
 

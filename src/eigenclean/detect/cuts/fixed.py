@@ -22,9 +22,12 @@ class FixedCut(Cut):
     def __init__(self, *, at: float = 0.5) -> None:
         self.at = at
 
-    def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed."""
         if not np.isfinite(self.at):
-            raise InvalidOption(f"at must be a finite score, got {self.at}")
+            raise InvalidOption(f"fixed cut: at must be a finite score, got {self.at}")
+
+    def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         spread = float(np.std(scores)) if len(scores) else 0.0
         self._spread = spread if spread > 0 else 1.0
         return np.zeros(len(rows), dtype=bool)

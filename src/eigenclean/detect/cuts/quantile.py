@@ -24,13 +24,16 @@ class QuantileCut(Cut):
     def __init__(self, *, fraction: float = 0.2) -> None:
         self.fraction = fraction
 
-    def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed."""
         if not 0 <= self.fraction <= 1:
-            raise InvalidOption(f"fraction must be between 0 and 1, got {self.fraction}")
+            raise InvalidOption(f"quantile cut: fraction must be between 0 and 1, got {self.fraction}")
+
+    def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self._starts = rows.starts
         codes = np.repeat(np.arange(len(rows)), rows.counts)
         self._sorted = scores[rows.order][np.lexsort((scores[rows.order], codes))]
-        return np.zeros(len(rows), dtype=bool)
+        return self._alike()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         rank = np.empty(len(scores))

@@ -1,0 +1,90 @@
+"""The `eigenclean` command: commands are registered here, errors become one line here."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from eigenclean.cli import INTERRUPTED
+from eigenclean.cli.bench import bench
+from eigenclean.cli.demo import demo
+from eigenclean.cli.detect import detect
+from eigenclean.cli.listing import list_names
+from eigenclean.cli.noise import noise
+from eigenclean.cli.score import score
+from eigenclean.cli.train import train
+from eigenclean.errors import EigencleanError
+from eigenclean.version import __version__
+
+app = typer.Typer(
+    name="eigenclean",
+    help="Find wrong labels in a data set, and train well in spite of them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo)
+app.command("detect")(detect)
+app.command("noise")(noise)
+app.command("score")(score)
+app.command("train")(train)
+app.command("list")(list_names)
+app.add_typer(bench, name="bench")
+
+USER_ERROR = 2
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eigenclean {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Find wrong labels in a data set, and train well in spite of them."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; an error is one line on standard error."""
+    debug = "--debug" in arguments  # wherever it stands: whoever needs it adds it at the end of the last command
+    try:
+        code = app([a for a in arguments if a != "--debug"], prog_name="eigenclean", standalone_mode=False)
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+        return code if isinstance(code, int) else 0
+    except TyperException as error:
+        _say(_usage(error))
+        return USER_ERROR
+    except EigencleanError as error:
+        if debug:
+            raise
+        _say(str(error))
+        return USER_ERROR
+    except BrokenPipeError:  # the reader of our output has gone, as in `eigenclean list detectors | head -1`
+        sys.stdout = None
+        return 0
+    except Exception as error:
+        if debug:
+            raise
+        _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and please report it")
+        return 1
+
+
+def _usage(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    where = "eigenclean" if context is None else context.command_path
+    sentence = error.format_message().rstrip(".")
+    return f"{sentence}; see `{where} --help`"
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"eigenclean: {' '.join(sentence.split())}\n")

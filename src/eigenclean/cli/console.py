@@ -1,0 +1,83 @@
+"""What the commands share when they talk: two consoles, a progress bar, numbers in words."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from eigenclean.errors import EigencleanWarning
+from eigenclean.progress import listening
+
+console = Console(highlight=False)  # results
+messages = Console(stderr=True, highlight=False)  # everything else, so that results can be piped
+
+
+class _Bars:
+    """Shows the library's progress as bars with the time left."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def begin(self, what: str, total: float) -> int:
+        return int(self._progress.add_task(what, total=total))
+
+    def advance(self, handle: int, amount: float) -> None:
+        self._progress.advance(TaskID(handle), amount)
+
+    def end(self, handle: int) -> None:
+        self._progress.remove_task(TaskID(handle))
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Show progress bars while the block runs, and the library's warnings as notes."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    shown = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
+    with shown as progress, warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def as_note(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, EigencleanWarning):
+                messages.print(f"note: {message}", markup=False)
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", EigencleanWarning)
+        warnings.showwarning = as_note
+        with listening(_Bars(progress)):
+            yield
+
+
+def print_json(record: Any) -> None:
+    """One JSON document on standard output, for machines."""
+    sys.stdout.write(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def table(title: str | None, *columns: str) -> Table:
+    """An empty table in the project's style: first column to the left, the others to the right."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    return made
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> percent(0.2345)
+    '23.4 %'
+    """
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,57 @@
+"""`eigenclean score`: how good a verdict is, when the truth is known."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eigenclean.cli import options as o
+from eigenclean.cli.console import console, print_json, table
+
+
+def score(
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder that `eigenclean detect` wrote.", show_default=False)
+    ],
+    truth: Annotated[
+        Path,
+        typer.Option(help="The right labels: .npy in row order, or .npz with labels and ids.", show_default=False),
+    ],
+    as_json: o.Json = False,
+) -> None:
+    """Measure a verdict against the truth: precision, recall, F, AUROC, calibration."""
+    from eigenclean.metrics import read_truth, score_verdict
+    from eigenclean.verdict import Verdict
+
+    verdict = Verdict.load(run)
+    quality = score_verdict(verdict, read_truth(truth, ids=verdict.ids)).as_dict()
+    if as_json:
+        print_json(quality)
+        return
+    print_quality({verdict.method: quality})
+
+
+_ROWS = (  # key in the record, what it means
+    ("flagged_share", "labels flagged"),
+    ("noise_rate", "labels really wrong"),
+    ("estimated_noise_rate", "estimated noise rate"),
+    ("precision", "precision  kept labels that are right"),
+    ("recall", "recall     right labels that are kept"),
+    ("f", "F          of the two"),
+    ("noisy_precision", "precision  flagged labels that are wrong"),
+    ("noisy_recall", "recall     wrong labels that are flagged"),
+    ("noisy_f", "F          of the two"),
+    ("suggestion_accuracy", "suggestions that are right"),
+    ("auroc", "AUROC      of the ranking"),
+    ("average_precision", "average precision of the ranking"),
+    ("ece", "ECE        calibration error"),
+)
+
+
+def print_quality(verdicts: dict[str, dict[str, Any]]) -> None:
+    """One column per verdict."""
+    shown = table(None, "measured", *verdicts)
+    for key, meaning in _ROWS:
+        numbers = [quality[key] for quality in verdicts.values()]
+        shown.add_row(meaning, *("–" if number is None else f"{number:.3f}" for number in numbers))
+    console.print(shown)

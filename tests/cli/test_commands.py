@@ -1,0 +1,82 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigenclean import Verdict, __version__
+from eigenclean.detect import DETECTORS
+from eigenclean.noise import NOISES
+
+Cli = Callable[..., Any]
+
+
+@pytest.mark.parametrize(("kind", "names"), [("detectors", DETECTORS), ("noises", NOISES)])
+def test_list_prints_a_json_array_of_names(cli: Cli, kind: str, names: dict[str, object]) -> None:
+    assert json.loads(cli("list", kind, "--json").out) == list(names)
+    assert cli("list", kind).out.split() == list(names)
+
+
+def test_noise_then_detect_then_score(cli: Cli, tmp_path: Path) -> None:
+    noisy = tmp_path / "noisy.npz"
+    made = json.loads(cli("noise", "digits", "--rate", "0.2", "--seed", "1", "--out", noisy, "--json").out)
+    truth = np.load(made["truth"])
+    with np.load(noisy) as arrays:
+        assert np.mean(arrays["labels"] != truth) == pytest.approx(made["true_rate"])
+        assert set(arrays) == {"features", "labels", "ids", "images"}  # the truth is not among them
+    assert cli("detect", noisy, "--out", tmp_path / "run").code == 0
+    ran = cli("score", tmp_path / "run", "--truth", made["truth"], "--json")
+    quality = json.loads(ran.out)
+    verdict = Verdict.load(tmp_path / "run")
+    kept, clean = ~verdict.flagged, verdict.labels == truth
+    assert quality["precision"] == pytest.approx(np.mean(clean[kept]))
+    assert quality["recall"] == pytest.approx(np.mean(kept[clean]))
+    assert quality["noise_rate"] == pytest.approx(made["true_rate"])
+    assert quality["auroc"] > 0.8
+    assert "AUROC" in cli("score", tmp_path / "run", "--truth", made["truth"]).out
+
+
+def test_noise_is_the_same_for_the_same_seed(cli: Cli, tmp_path: Path) -> None:
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        cli("noise", "wine", "--kind", "pair", "--rate", "0.3", "--seed", seed, "--out", tmp_path / f"{name}.npz")
+    a, b, c = (np.load(tmp_path / f"{name}.npz")["labels"] for name in "abc")
+    assert (a == b).all()
+    assert (a != c).any()
+
+
+def test_demo_prints_the_table_and_writes_a_report(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("demo", "--out", tmp_path / "demo")
+    assert ran.code == 0, ran.err
+    assert "labels look wrong" in ran.out
+    assert "AUROC" in ran.out
+    assert "report.html" in ran.out
+    assert "Measured against the known truth" in (tmp_path / "demo" / "report.html").read_text()
+    quality = json.loads(cli("demo", "--out", tmp_path / "demo", "--json").out)["quality"]["FINE"]
+    assert quality["f"] > 0.9
+    assert quality["auroc"] > 0.93
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert cli("--version").out == f"eigenclean {__version__}\n"
+    ran = cli("--help")
+    assert ran.code == 0
+    for command in ("detect", "noise", "score", "list", "demo", "bench"):
+        assert command in ran.out
+        assert cli(command, "--help").code == 0
+
+
+def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
+    heavy = {"numpy", "sklearn", "pyarrow", "matplotlib", "torch", "jinja2"}
+    code = f"import sys; import eigenclean.cli.app; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{sys.executable} -m eigenclean list noises | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert done.stderr == ""

@@ -1,0 +1,55 @@
+"""The base install, without any extra, in a virtual environment of its own: what most people start with."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin folder of a fresh environment with eigenclean and what it depends on, nothing else."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    binaries = folder / "venv" / "bin"
+    subprocess.run([binaries / "pip", "install", "--quiet", "--disable-pip-version-check", ROOT], check=True)
+    return binaries
+
+
+def call(bare: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(bare / "eigenclean"), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+
+
+def test_imports_without_any_extra(bare: Path, tmp_path: Path) -> None:
+    code = (
+        "import eigenclean, sys; [getattr(eigenclean, name) for name in eigenclean.__all__]; "
+        "print(sorted({'torch', 'dask', 'cleanlab', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [bare / "python", "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_detects_from_noise_to_report(bare: Path, tmp_path: Path) -> None:
+    assert call(bare, "noise", "digits", "--out", "noisy.npz", cwd=tmp_path).returncode == 0
+    done = call(bare, "detect", "noisy.npz", "--out", "run", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n_samples"] == 1797
+    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000  # templates are in the package
+    done = call(bare, "score", "run", "--truth", "noisy.truth.npy", cwd=tmp_path)
+    assert "AUROC" in done.stdout
+
+
+def test_torch_only_commands_name_the_extra(bare: Path, tmp_path: Path) -> None:
+    done = call(bare, "train", "digits", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "torch" in done.stderr
+    assert "pip install 'eigenclean[train]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
