@@ -19,7 +19,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 _DENSE = 64  # up to this order, a dense eigensolver is faster than any iteration
 _KRYLOV = 48  # Lanczos vectors before a restart
 _RESTARTS = 6
-_GENERIC = 0.02  # share of a random direction in the start vector
+_GENERIC = 0.002  # share of a random direction in the start vector
 _TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}  # residual relative to the eigenvalue
 
 

@@ -51,7 +51,7 @@ def working() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, EigencleanWarning):
-                messages.print(f"note: {message}", markup=False)
+                mention(f"note: {message}")
             else:
                 show(message, category, filename, lineno, file, line)
 
@@ -59,6 +59,16 @@ def working() -> Iterator[None]:
         warnings.showwarning = as_note
         with listening(_Bars(progress)):
             yield
+
+
+def say(sentence: str) -> None:
+    """A line of the result, as it is: paths stay whole, brackets are no markup."""
+    console.print(sentence, markup=False, soft_wrap=True)
+
+
+def mention(sentence: str) -> None:
+    """A line beside the result, on standard error."""
+    messages.print(sentence, markup=False, soft_wrap=True)
 
 
 def print_json(record: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, percent, print_json, working
+from eigenclean.cli.console import percent, print_json, say, working
 
 
 def demo(
@@ -29,10 +29,8 @@ def demo(
         print_json({"summary": made.summary, "quality": made.quality})
         return
     truly = next(iter(made.quality.values()))["noise_rate"]
-    console.print(
-        f"1797 handwritten digits, {percent(truly)} of the labels made wrong on purpose ({made.noise}).\n"
-    )
+    say(f"1797 handwritten digits, {percent(truly)} of the labels made wrong on purpose ({made.noise}).\n")
     print_summary(made.summary)
-    console.print("\nMeasured against the truth, which no detector has seen:")
+    say("\nMeasured against the truth, which no detector has seen:")
     print_quality(made.quality)
-    console.print(f"\nOpen [bold]{made.folder / 'report.html'}[/bold] in a browser to see the suspects.")
+    say(f"\nOpen {made.folder / 'report.html'} in a browser to see the suspects.")

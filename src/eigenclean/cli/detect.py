@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, messages, percent, print_json, table, working
+from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
 
 
 def detect(
@@ -64,13 +64,13 @@ def detect(
         *(["verdict.csv"] if csv else []),
         *(["report.html"] if report else []),
     ]
-    messages.print(f"written to {folder}: {', '.join(written)}", markup=False)
+    mention(f"written to {folder}: {', '.join(written)}")
 
 
 def print_summary(summary: dict[str, Any], most: int = 10) -> None:
     """The headline and the most suspicious classes."""
     n, flagged = summary["n_samples"], summary["n_flagged"]
-    console.print(
+    say(
         f"{flagged} of {n} labels look wrong ({percent(flagged / max(n, 1))}); "
         f"estimated noise rate {percent(summary['estimated_noise_rate'])}; {summary['method']}, "
         f"{summary['seconds']:.1f} s"
@@ -82,4 +82,4 @@ def print_summary(summary: dict[str, Any], most: int = 10) -> None:
         shown.add_row(str(row["label"])[:60], str(row["n_samples"]), str(row["n_flagged"]), noise)
     console.print(shown, markup=False)
     if len(classes) > most:
-        console.print(f"… and {len(classes) - most} more classes in summary.json")
+        say(f"… and {len(classes) - most} more classes in summary.json")

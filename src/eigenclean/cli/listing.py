@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, print_json
+from eigenclean.cli.console import print_json, say
 from eigenclean.names import check_name
 
 
@@ -67,4 +67,4 @@ def list_names(
         print_json(names)
         return
     for name in names:
-        console.print(name, markup=False)
+        say(name)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, percent, print_json, working
+from eigenclean.cli.console import percent, print_json, say, working
 
 
 def noise(
@@ -40,8 +40,7 @@ def noise(
     if as_json:
         print_json(made)
         return
-    console.print(
+    say(
         f"{percent(made['true_rate'])} of {made['n_samples']} labels are wrong now ({made['noise']}); "
-        f"written to {made['out']}, the right labels to {made['truth']}",
-        markup=False,
+        f"written to {made['out']}, the right labels to {made['truth']}"
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, messages, percent, print_json, table, working
+from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
 from eigenclean.cli.score import print_quality
 
 _MOST = 8  # lines of the table
@@ -73,20 +73,15 @@ def train(
         print_json({**model.verdict_.summary(**run), **model.history_[-1]})
         return
     _print_run(model.history_, run)
-    console.print(str(model.verdict_), markup=False)
+    say(str(model.verdict_))
     if "quality" in run:
         print_quality({model.verdict_.method: run["quality"]})
-    messages.print(
-        f"written to {folder}: model.safetensors, model.json, verdict.parquet, summary.json, {_METRICS}",
-        markup=False,
-    )
+    mention(f"written to {folder}: model.safetensors, model.json, verdict.parquet, summary.json, {_METRICS}")
 
 
 def _print_run(history: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> None:
     """A few epochs of the run: the first, those with a new selection, the last."""
-    console.print(
-        f"{run['recipe']} with {run['net']}: {run['epochs']} epochs in {run['seconds']:.1f} s", markup=False
-    )
+    say(f"{run['recipe']} with {run['net']}: {run['epochs']} epochs in {run['seconds']:.1f} s")
     telling = [record for record in history[1:-1] if record["selected"]]
     step = -(-len(telling) // (_MOST - 2)) or 1
     shown = table(None, "epoch", "loss", "accuracy on given labels", "kept")
