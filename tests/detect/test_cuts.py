@@ -52,7 +52,8 @@ class TestMixtureCuts:
         rng = np.random.default_rng(0)
         groups = np.arange(4000) % 4
         scores = 1 - np.exp(rng.normal(-3, 0.3, 4000))  # log-angles are normal
-        whole, split = kind().fit(scores, groups), kind(split="always").fit(scores, groups)
+        whole = kind().fit(scores, groups, ceiling=1.0)
+        split = kind(split="always").fit(scores, groups, ceiling=1.0)
         assert (whole.p_two_ < 0.5).all()
         assert (whole.p_clean(scores, groups) > 0.5).all()
         assert (split.p_clean(scores, groups) <= 0.5).mean() > 0.05
@@ -171,3 +172,21 @@ class TestMakeCut:
     def test_unknown(self, name: Any) -> None:
         with pytest.raises(InvalidOption, match="cut must be one of beta, fixed, gaussian, kmeans, quantile, got"):
             make_cut(name)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 1000.0])
+def test_raw_scores_of_any_scale_are_judged_alike(scale: float) -> None:
+    """A raw score below 1 is no cosine: whether a class is split must not depend on the unit of the features."""
+    rng = np.random.default_rng(0)
+    groups = np.arange(3000) % 3
+    scores = np.exp(rng.normal(-1, 0.4, 3000)) * np.where(rng.random(3000) < 0.2, 0.05, 1.0)
+    cuts = [GaussianCut(standardise=True).fit(factor * scores, groups) for factor in (1.0, scale)]
+    np.testing.assert_allclose(cuts[0].p_two_, cuts[1].p_two_, rtol=1e-6)
+
+
+def test_percentile_is_the_rank_among_the_class_own_scores() -> None:
+    scores = np.concatenate([np.linspace(0, 1, 101), np.linspace(10, 20, 51)])
+    groups = np.repeat([0, 1], [101, 51])
+    cut = KMeansCut().fit(scores, groups, 3)
+    asked = cut.percentile(np.array([-1.0, 0.5, 2.0, 9.0, 15.0]), np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(asked, [0.0, 0.5, 1.0, 0.0, 0.5], atol=0.04)

@@ -153,12 +153,20 @@ class Detector(BaseEstimator, ABC):
         """Columns of X at fitting."""
 
     def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
-        self.cut_ = make_cut(self.cut).fit(scores, codes, len(self.classes_))
+        self.cut_ = self._new_cut(scores, codes)
         self._warn_about_whole_classes(self.cut_)
 
     def _cut_for(self, scores: Float64s, codes: Ints) -> Cut:
         """The fitted cut; without one (after `partial_fit`), a cut fitted to these very scores."""
-        return self.cut_ if hasattr(self, "cut_") else make_cut(self.cut).fit(scores, codes, len(self.classes_))
+        return self.cut_ if hasattr(self, "cut_") else self._new_cut(scores, codes)
+
+    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
+        return make_cut(self.cut).fit(scores, codes, len(self.classes_), ceiling=self._ceiling)
+
+    @property
+    def _ceiling(self) -> float | None:
+        """The highest score there can be, if there is one."""
+        return None
 
     def _warn_about_whole_classes(self, cut: Cut) -> None:
         for note in self._notes(cut):

@@ -167,7 +167,7 @@ class FINE(Detector):
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        """The other class whose vector fits best, and its share of what its rivals' cuts say of this sample."""
+        """The other class whose vector fits best, and how typical the sample is of it, as a share among rivals."""
         vectors = self.eigenvectors_
         k, dtype = len(vectors), working_dtype(X.dtype)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
@@ -180,8 +180,8 @@ class FINE(Detector):
             order = np.argsort(-alignment, axis=1, kind="stable")
             rivals = np.take_along_axis(rivals, order, axis=1)
             alignment = np.take_along_axis(alignment, order, axis=1)
-            p = cut.p_clean(alignment.ravel(), rivals.ravel()).reshape(alignment.shape) + 1e-9
-            best[part], share[part] = rivals[:, 0], p[:, 0] / p.sum(axis=1)
+            fits = cut.percentile(alignment.ravel(), rivals.ravel()).reshape(alignment.shape) + 1e-3
+            best[part], share[part] = rivals[:, 0], fits[:, 0] / fits.sum(axis=1)
         return best, share
 
     @property
@@ -214,9 +214,17 @@ class FINE(Detector):
         codes, one = np.zeros(len(block), dtype=np.intp), np.zeros(1)
         return class_vector(ClassMoments.of(block, codes, one, weight), 0, self.vector, self.component)
 
+    @property
+    def _ceiling(self) -> float | None:
+        return 1.0 if self._score_form.endswith("cos") else None
+
+    @property
+    def _score_form(self) -> Score:
+        return self.score or PRESETS[self.preset]
+
     def _align(self, block: Array, vectors: Float64s) -> Float64s:
         """Scores of all rows with one vector, or with each of several."""
-        score = self.score or PRESETS[self.preset]
+        score = self._score_form
         inner: Float64s = (block @ vectors.T.astype(block.dtype)).astype(np.float64)
         if score.endswith("cos"):
             length = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=block.dtype)).astype(np.float64)

@@ -117,6 +117,11 @@ def _array(values: Any, *, what: str) -> Array:
     if isinstance(values, np.ndarray):
         return values
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        if array.dtype.kind == "U" and isinstance(values, list | tuple):
+            # NumPy spells out what is not text: None and NaN would become classes of that name.
+            mixed = any(not isinstance(value, str) for value in values)
+            return np.asarray(values, dtype=object) if mixed else array
+        return array
     except ValueError:  # a ragged list
         raise InvalidData(f"{what} must form one array, but the rows differ in length") from None

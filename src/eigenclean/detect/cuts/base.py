@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
 
+_LEVELS = 33
 _ALIKE = 5e-7  # a few units in the last place of a float32 score
 
 
@@ -18,19 +19,26 @@ class Cut(BaseEstimator, ABC):
 
     Attributes:
         whole_: for each class, True when no decision could be made (too few or equal scores): all are kept.
-        range_: K x 2, lowest and highest score seen.
+        levels_: K x 33, quantiles of the scores of each class, from the lowest to the highest.
     """
 
     whole_: Bools
-    range_: Float64s
+    levels_: Float64s
 
-    def fit(self, scores: Array, groups: Ints, n_groups: int | None = None) -> Self:
-        """Learn where the good scores begin in each class; ``n_groups`` says how many there are, seen or not."""
+    def fit(
+        self, scores: Array, groups: Ints, n_groups: int | None = None, *, ceiling: float | None = None
+    ) -> Self:
+        """Learn where the good scores begin in each class.
+
+        ``n_groups`` says how many classes there are, seen or not; ``ceiling`` is the highest score there can be,
+        such as 1 for a cosine.
+        """
         self.check_options()
         scores = np.asarray(scores, dtype=np.float64)
         seen = int(groups.max()) + 1 if len(groups) else 0
         rows = ClassRows.of(groups, seen if n_groups is None else n_groups)
-        self.range_ = _ranges(scores, rows)
+        self.levels_ = _levels(scores, rows)
+        self._ceiling = ceiling
         self.whole_ = self._fit(scores, rows)
         return self
 
@@ -40,9 +48,14 @@ class Cut(BaseEstimator, ABC):
         p[self.whole_[groups]] = 1.0
         return p
 
+    def percentile(self, scores: Array, groups: Ints) -> Float64s:
+        """Share of the class's own scores that are not higher: near 0 for a sample that does not belong."""
+        share = np.mean(self.levels_[groups] <= np.asarray(scores, dtype=np.float64)[:, None], axis=1)
+        return np.asarray(share)
+
     def boundary(self, threshold: float) -> Float64s:
         """The score of each class from which on labels are kept; NaN where the class is kept or dropped whole."""
-        low, high = self.range_[:, 0].copy(), self.range_[:, 1].copy()
+        low, high = self.levels_[:, 0].copy(), self.levels_[:, -1].copy()
         groups = np.arange(len(low))
         inside = (self.p_clean(low, groups) <= threshold) & (self.p_clean(high, groups) > threshold)
         for _ in range(50):  # p rises with the score, so bisection finds the place for all classes at once
@@ -57,8 +70,8 @@ class Cut(BaseEstimator, ABC):
 
     def _alike(self) -> Bools:
         """Which classes have scores that differ by no more than rounding in float32, or none at all."""
-        spread = self.range_[:, 1] - self.range_[:, 0]
-        return np.asarray(spread <= _ALIKE * np.abs(self.range_).max(axis=1))
+        spread = self.levels_[:, -1] - self.levels_[:, 0]
+        return np.asarray(spread <= _ALIKE * np.abs(self.levels_).max(axis=1))
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -84,11 +97,10 @@ def plain_numbers(values: Float64s) -> list[Any]:
     return list(plain.tolist())
 
 
-def _ranges(scores: Float64s, rows: ClassRows) -> Float64s:
-    ranges = np.zeros((len(rows), 2))
-    there = np.flatnonzero(rows.counts)
-    if len(there):
-        ordered = scores[rows.order]
-        ranges[there, 0] = np.minimum.reduceat(ordered, rows.starts[there])
-        ranges[there, 1] = np.maximum.reduceat(ordered, rows.starts[there])
-    return ranges
+def _levels(scores: Float64s, rows: ClassRows) -> Float64s:
+    ordered = np.append(scores[rows.order], 0.0)  # the zero is for a last class without scores
+    for k in range(len(rows)):
+        ordered[rows.starts[k] : rows.starts[k + 1]].sort()
+    last = np.maximum(rows.counts - 1, 0)[:, None]
+    at = rows.starts[:-1, None] + np.round(np.linspace(0.0, 1.0, _LEVELS) * last).astype(np.intp)
+    return np.asarray(np.where(rows.counts[:, None] > 0, ordered[at], 0.0))

@@ -84,7 +84,7 @@ class MixtureCut(Cut):
         whole = np.asarray(~self.mixtures_.valid | self._alike())
         self.p_two_ = np.where(whole, 0.0, 1.0)
         if self.split == "auto" and not whole.all():
-            self.p_two_ *= self._probability_of_two(_natural_scale(scores, self.range_[groups]), rows)
+            self.p_two_ *= self._probability_of_two(self._natural_scale(scores, groups), rows)
         return whole
 
     def _probability_of_two(self, scores: Float64s, rows: ClassRows) -> Float64s:
@@ -96,6 +96,17 @@ class MixtureCut(Cut):
         shared = float(np.average(gain[valid], weights=rows.counts[valid]))
         gain = np.where(valid, 0.5 * (gain + shared), -np.inf)
         return np.asarray(expit((gain - _HALF) / _WIDTH))
+
+    def _natural_scale(self, scores: Float64s, groups: Ints) -> Float64s:
+        """The scale on which a single clean class looks normal, so that its skew is not taken for two components.
+
+        A cosine s piles up below 1, where the angle is √(2(1 − s)): −log(1 − s) is a log-angle. Other positive
+        scores (squared lengths) spread over orders of magnitude: their logarithm. Anything else stays.
+        """
+        if self._ceiling is not None:
+            return np.asarray(-np.log(np.maximum(self._ceiling - scores, 1e-6 * abs(self._ceiling))))
+        low, high = self.levels_[groups, 0], self.levels_[groups, -1]
+        return np.where(low < 0, scores, np.log(np.maximum(scores, np.maximum(1e-6 * high, 1e-300))))
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         upper = self.mixtures_.posterior(self._scaled(scores, groups), groups, monotone=self.monotone)
@@ -123,19 +134,6 @@ class MixtureCut(Cut):
             low, width = self.mixtures_.scale[:, :1] * spread + shift, self.mixtures_.scale[:, 1:] * spread
             record["range"] = plain_numbers(np.concatenate([low, low + width], axis=1))
         return record
-
-
-def _natural_scale(scores: Float64s, ranges: Float64s) -> Float64s:
-    """The scale on which a single clean class looks normal, so that its skew is not taken for a second component.
-
-    A cosine s piles up below 1, where the angle is √(2(1 − s)): −log(1 − s) is a log-angle. Other positive scores
-    (squared lengths) spread over orders of magnitude: their logarithm. Anything else stays. ``ranges`` holds the
-    lowest and highest score of each one's class.
-    """
-    low, high = ranges[:, 0], ranges[:, 1]
-    log_angle = -np.log(np.maximum(1 - scores, 1e-6))
-    log_size = np.log(np.maximum(scores, np.maximum(1e-6 * high, 1e-300)))
-    return np.where(low < 0, scores, np.where(high <= 1, log_angle, log_size))
 
 
 def _unit(scores: Float64s, rows: ClassRows) -> tuple[Float64s, Float64s]:
