@@ -10,6 +10,7 @@ Two ways lead to the first eigenvector of a class's Gram matrix Σ z zᵀ:
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -169,10 +170,9 @@ def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Floa
     tolerance = _TOLERANCE[dtype]
     # The start may be orthogonal to what is sought (rows that cancel out), and all its images with it; with a
     # little of a generic vector it is not.
-    generic = np.random.default_rng(0).standard_normal(len(start))
     vector = np.asarray(start, dtype=np.float64)
     length = np.linalg.norm(vector)
-    vector = _GENERIC * generic / np.linalg.norm(generic) + (vector / length if length > 0 else 0.0)
+    vector = _GENERIC * _generic_direction(len(vector)) + (vector / length if length > 0 else 0.0)
     value = 0.0
     for _ in range(_RESTARTS):
         vector /= np.linalg.norm(vector)
@@ -182,6 +182,12 @@ def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Floa
     if value <= 0.0:
         return 0.0, np.zeros(len(vector))
     return value, _fix_sign(vector / np.linalg.norm(vector))
+
+
+@lru_cache(maxsize=4)  # one per width of the features, asked for once per class
+def _generic_direction(d: int) -> Float64s:
+    vector = np.random.default_rng(0).standard_normal(d)
+    return np.asarray(vector / np.linalg.norm(vector))
 
 
 def _krylov(

@@ -37,7 +37,9 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
         digits = DATASETS["digits"]()
         noisy = corrupt(digits.labels, "symmetric", rate, random_state=seed)
         features = network_features(digits.features() / 16, noisy.labels, seed=seed)
-        source = MemorySource(f"digits, {noisy.noise}", features, noisy.labels, images=digits.images)
+        source = MemorySource(
+            f"digits with {rate:.0%} symmetric noise", features, noisy.labels, images=digits.images
+        )
         started = time.perf_counter()
         verdicts = {
             name: judge.fit(features, noisy.labels).judge(features, noisy.labels)

@@ -54,7 +54,7 @@ def publish(
             **run,
             "source": source.name,
             "command": command,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
         page = render(
             summarize(

@@ -19,6 +19,7 @@ from eigenclean.experiments.benchmarks.timing import (
     blas_libraries,
     limited_threads,
     peak_bytes,
+    seconds,
 )
 from eigenclean.mixture import fit_mixtures
 from eigenclean.noise import add_noise
@@ -181,6 +182,7 @@ class _Bench:
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
+        self._few_seconds: list[float] = []  # best times of the same work in several cases
 
     @cached_property
     def few(self) -> tuple[Array, Ints]:
@@ -189,6 +191,7 @@ class _Bench:
     def against_gram(self) -> list[Result]:
         X, y = self.few
         times = best_in_turns(lambda: _fine(X, y), lambda: X.T @ X, self.sizes.repeats)
+        self._few_seconds.append(times[0])
         return [Result.timed(self._fine_on(self.sizes.few), "X.T @ X", times, Must("at most", 1.5))]
 
     def against_published_few(self) -> list[Result]:
@@ -243,9 +246,18 @@ class _Bench:
         X, y = self.few
         times = self.sizes.growth
         large, labels = noisy_features(times * self.sizes.rows, self.sizes.columns, self.sizes.few)
-        best = best_in_turns(lambda: _fine(large, labels), lambda: _fine(X, y), self.sizes.repeats)
+        # A disturbed small run would make growth look slow, and so the promise kept: as much time for the small
+        # runs as for the large ones, and the best small run of all cases counts.
+        shorts: list[float] = []
+
+        def short() -> None:
+            shorts.extend(seconds(lambda: _fine(X, y)) for _ in range(times))
+
+        best, _ = best_in_turns(lambda: _fine(large, labels), short, self.sizes.repeats)
+        self._few_seconds += shorts
+        pair = best, min(self._few_seconds)
         case = f"FINE, {len(large)} rows"
-        return [Result.timed(case, f"{len(X)} rows ({times}x fewer)", best, Must("at most", 1.125 * times))]
+        return [Result.timed(case, f"{len(X)} rows ({times}x fewer)", pair, Must("at most", 1.125 * times))]
 
     def for_information(self) -> list[Result]:
         X, y = self.few
