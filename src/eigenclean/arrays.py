@@ -43,6 +43,13 @@ def check_features(features: ArrayLike, *, by: str) -> Array:
     the first in row 1; drop or fill those rows
     """
     array = _as_array(features, by=by, what="features")
+    check_table(array, by=by)
+    _check_finite(array, by=by)
+    return array
+
+
+def check_table(array: Array, *, by: str) -> None:
+    """Raise `InvalidData` for what cannot be features by shape or type alone, without reading a value."""
     if array.ndim != 2:
         raise InvalidData(
             f"{by}: features must be a table of n rows and d columns, got shape {array.shape}; "
@@ -53,8 +60,6 @@ def check_features(features: ArrayLike, *, by: str) -> Array:
         raise InvalidData(f"{by}: features must be numbers, got {kind}; embed or encode them first")
     if array.shape[1] == 0:
         raise InvalidData(f"{by}: features must have at least one column, got shape {array.shape}")
-    _check_finite(array, by=by)
-    return array
 
 
 def check_labels(labels: ArrayLike, *, by: str, n_rows: int | None = None) -> Array:

@@ -3,12 +3,16 @@
 import json
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eigenclean.errors import InvalidOption
+import numpy as np
+
+from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 
 
 @contextmanager
@@ -66,6 +70,19 @@ def json_text(record: Mapping[str, Any]) -> str:
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     """Replace the file at ``path`` by ``record`` as indented JSON, atomically."""
     write_text(path, json_text(record))
+
+
+@contextmanager
+def reading_arrays(path: str | os.PathLike[str], what: str) -> Iterator[Any]:
+    """Yield what `numpy.load` finds in a ``.npy`` or ``.npz`` file, never a pickle; errors are one sentence."""
+    try:
+        with open(path, "rb") as file:  # given a path, np.load would leave a broken archive open
+            yield np.load(file, allow_pickle=False)
+    except EigencleanError:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+        suffix = Path(path).suffix
+        raise InvalidData(f"{path} is not a readable {suffix} file of {what}; write it again") from None
 
 
 def _umask() -> int:

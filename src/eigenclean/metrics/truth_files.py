@@ -2,8 +2,6 @@
 
 import dataclasses
 import os
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array, check_ids, check_labels, preview
 from eigenclean.errors import InvalidData
+from eigenclean.files import reading_arrays
 from eigenclean.metrics.detection import DetectionQuality, detection_quality
 from eigenclean.truth import Truth
 from eigenclean.verdict import Verdict
@@ -64,20 +63,14 @@ def _read(path: Path) -> tuple[Array, Array | None]:
         raise InvalidData(f"truth must be a .npy or .npz file, got {path}")
     if not path.is_file():
         raise InvalidData(f"there is no truth file {path}")
-    try:
-        with open(path, "rb") as file:  # np.load itself leaves a broken archive open
-            content = np.load(file, allow_pickle=False)
-            if isinstance(content, np.ndarray):
-                return content, None
-            names = [name for name in ("clean", "labels") if name in content]
-            if not names:
-                there = ", ".join(content) or "nothing"
-                raise InvalidData(f"{path} must have an array 'clean' or 'labels', it has {there}")
-            return content[names[0]], content.get("ids")
-    except InvalidData:
-        raise
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
-        raise InvalidData(f"{path} is not a readable {path.suffix} file of labels; write it again") from None
+    with reading_arrays(path, "labels") as content:
+        if isinstance(content, np.ndarray):
+            return content, None
+        names = [name for name in ("clean", "labels") if name in content]
+        if not names:
+            there = ", ".join(content) or "nothing"
+            raise InvalidData(f"{path} must have an array 'clean' or 'labels', it has {there}")
+        return content[names[0]], content.get("ids")
 
 
 def _rows_of(wanted: Array, own: Array, path: Path) -> Array:

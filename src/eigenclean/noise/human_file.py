@@ -1,7 +1,5 @@
 """Files of human labels: CIFAR-N's ``.pt``, or the same label sets as ``.npz`` or structured ``.npy``."""
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, check_labels
 from eigenclean.errors import InvalidData
+from eigenclean.files import reading_arrays
 from eigenclean.noise.safe_pickle import read_pickled_arrays
 
 LABEL_SETS = {  # our name: its names in files, CIFAR-N's own first ("worse" is its spelling of worst)
@@ -31,17 +30,11 @@ def read_label_sets(path: Path, names: tuple[str, ...]) -> dict[str, Array]:
         raise InvalidData(f"human noise: labels must come as .pt, .npz or .npy, got {path}")
     if path.suffix == ".pt":
         return _pick(read_pickled_arrays(path), names, path)
-    try:
-        with open(path, "rb") as file:  # np.load itself leaves a broken archive open
-            content = np.load(file, allow_pickle=False)
-            if isinstance(content, np.ndarray):
-                fields = content.dtype.names or ()
-                content = {name: content[name] for name in fields}
-            return _pick(content, names, path)
-    except InvalidData:
-        raise
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
-        raise InvalidData(f"{path} is not a readable {path.suffix} file of arrays; write it again") from None
+    with reading_arrays(path, "arrays") as content:
+        if isinstance(content, np.ndarray):
+            fields = content.dtype.names or ()
+            content = {name: content[name] for name in fields}
+        return _pick(content, names, path)
 
 
 def _pick(content: Mapping[str, Any], names: tuple[str, ...], path: Path) -> dict[str, Array]:

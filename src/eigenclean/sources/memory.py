@@ -1,6 +1,6 @@
 """Arrays that are in memory, or mapped into it."""
 
-from eigenclean.arrays import Array, check_ids, check_labels
+from eigenclean.arrays import Array, check_ids, check_labels, check_table
 from eigenclean.errors import InvalidData
 from eigenclean.sources.base import Source
 
@@ -39,18 +39,6 @@ class MemorySource(Source):
     def features(self) -> Array:
         """The features as they were given."""
         return self._features
-
-
-def check_table(features: Array, *, by: str) -> None:
-    """Refuse what cannot be features by shape or type alone; the values are for the detector to check."""
-    if features.ndim != 2 or features.shape[1] == 0:
-        raise InvalidData(
-            f"{by}: features must be a table of n rows and d columns, got shape {features.shape}; "
-            + ("reshape it to (n, -1)" if features.ndim > 2 else "one row of numbers per sample")
-        )
-    if features.dtype.kind not in "fiub":
-        kind = "text" if features.dtype.kind in "US" else f"type {features.dtype}"
-        raise InvalidData(f"{by}: features must be numbers, got {kind}; embed or encode them first")
 
 
 def refuse_empty(n_rows: int, *, by: str) -> None:
