@@ -19,8 +19,9 @@ def _wine() -> MemorySource:
     from sklearn.datasets import load_wine
 
     columns, codes = map(np.asarray, load_wine(return_X_y=True))
-    # Columns in grams and in counts do not compare; unit variance is what anyone would do first.
-    features = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    # Columns in grams and in counts do not compare, so each is scaled to 0..1. Not centred: alignment with a vector
+    # from the origin cannot tell a direction from its opposite.
+    features = (columns - columns.min(axis=0)) / np.ptp(columns, axis=0)
     return MemorySource("wine", features.astype(np.float32), np.array(["barolo", "grignolino", "barbera"])[codes])
 
 

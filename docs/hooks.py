@@ -1,0 +1,261 @@
+"""MkDocs hooks: the pages that are written by the code itself, so that they cannot fall behind it."""
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import typer
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import eigenclean
+from eigenclean.cli.app import app
+from eigenclean.detect import DETECTORS, Detector
+from eigenclean.detect.cuts import CUTS, Cut
+from eigenclean.noise import NOISES, Noise
+
+ROOT = Path(__file__).resolve().parent.parent
+DECISIONS = ROOT / "docs" / "decisions"
+MODULES = {  # public modules, beside the names in `eigenclean` itself
+    "eigenclean.detect": "Detectors and the base class to derive your own from.",
+    "eigenclean.noise": "Labels made wrong on purpose.",
+    "eigenclean.metrics": "How good a verdict is, when the truth is known.",
+    "eigenclean.report": "The report as data and as a page.",
+    "eigenclean.moments": "Per-class sums that add up.",
+    "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
+    "eigenclean.errors": "Every error a user can cause.",
+}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the records in docs/decisions/ into the navigation."""
+    found = sorted(path for path in DECISIONS.glob("*.md") if path.name != "index.md")
+    entries = ["decisions/index.md", *(f"decisions/{path.name}" for path in found)]
+    config.nav = [{"Decisions": entries} if entry == {"Decisions": []} else entry for entry in config.nav or []]
+    config.watch.extend(str(ROOT / name) for name in ("src", "CHANGELOG.md") if (ROOT / name).exists())
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    pages = {
+        "reference/cli.md": cli_page(),
+        "reference/python.md": python_page(),
+        "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
+        "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
+        "reference/noises.md": table_page("Noises", _NOISES, "--kind", NOISES, Noise),
+        "changelog.md": changelog_page(),
+    }
+    if not (DECISIONS / "index.md").exists():
+        pages["decisions/index.md"] = decisions_page()
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Hide what only the tests read in the first line of a block."""
+    return re.sub(r"^( *```(?:console|text)) (?:exit=\d+|approx)$", r"\1", markdown, flags=re.MULTILINE)
+
+
+# The command line.
+
+
+def cli_page() -> str:
+    """Every command with its help, arguments and options, as typer knows them."""
+    lines = [
+        "# Command line",
+        "",
+        "Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 something "
+        "unexpected (or, for `bench`, a promise not kept), 2 your input or options, 130 stopped with Ctrl-C. "
+        "An error is one line; `--debug`, anywhere in the command, shows the traceback. This page is generated "
+        "from the program.",
+    ]
+    for name, command in commands():
+        lines += ["", f"## {name} {{ #{name.replace(' ', '-')} }}", "", inspect.cleandoc(command.help or "")]
+        usage = [name, *(_metavar(p) for p in command.params if p.param_type_name == "argument")]
+        wanted = [f"{p.opts[0]} {_metavar(p)}" for p in command.params if _is_option(p) and p.required]
+        optional = any(_is_option(p) and not p.required for p in command.params)
+        subcommand = ["COMMAND"] if hasattr(command, "commands") else []
+        lines += [
+            "",
+            "```text",
+            " ".join([*usage, *wanted, *(["[OPTIONS]"] if optional else []), *subcommand]),
+            "```",
+        ]
+        rows = [_parameter_row(p) for p in command.params]
+        if rows:
+            lines += ["", "| Option | Meaning | Default |", "|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """The program and all its commands, by what one types."""
+
+    def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+        yield name, command
+        for child, inner in getattr(command, "commands", {}).items():
+            yield from walk(f"{name} {child}", inner)
+
+    return walk("eigenclean", typer.main.get_command(app))
+
+
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "option")
+
+
+def _metavar(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _parameter_row(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    if not _is_option(parameter):
+        names = f"`{_metavar(parameter)}`"
+    default = parameter.default
+    if parameter.required:
+        shown = "required"
+    elif default is None or default is False or default == []:
+        shown = ""
+    elif default is True:
+        shown = f"`{parameter.opts[0]}`"
+    else:
+        shown = f"`{default}`"
+    return f"| {names} | {_cell(parameter.help or '')} | {shown} |"
+
+
+# Python.
+
+
+def python_page() -> str:
+    """The public names of the package, then those of its public modules, each in one place."""
+    lines = ["# Python", "", "What `import eigenclean` gives, then the modules behind it. Nothing else is public."]
+    elsewhere = {
+        _path(kind): f"[{title}]({page}#{_anchor(name)})"
+        for title, page, table in (("Detectors", "detectors.md", DETECTORS), ("Noises", "noises.md", NOISES))
+        for name, kind in table.items()
+    }
+    elsewhere |= {_path(Detector): "[Detectors](detectors.md)", _path(Noise): "[Noises](noises.md)"}
+    for name in eigenclean.__all__:
+        path = _home(eigenclean, name)
+        if path in elsewhere:
+            lines += ["", f"## eigenclean.{name}", "", f"See {elsewhere[path]}."]
+        else:
+            lines += _directive(path, heading=f"eigenclean.{name}", toc_label=name)
+            elsewhere[path] = f"`eigenclean.{name}` above"
+    for module_name, summary in MODULES.items():
+        module = import_module(module_name)
+        lines += ["", f"## Module {module_name}", "", summary]
+        for name in getattr(module, "__all__", None) or _defined_in(module):
+            path = _home(module, name)
+            if path in elsewhere:
+                lines += ["", f"`{name}`: see {elsewhere[path]}."]
+            elif callable(getattr(module, name)):
+                lines += _directive(path, heading_level=3, heading=name)
+                elsewhere[path] = f"`{module_name}.{name}` above"
+    return "\n".join(lines) + "\n"
+
+
+def _defined_in(module: ModuleType) -> list[str]:
+    names = [name for name in vars(module) if not name.startswith("_")]
+    return [name for name in names if getattr(getattr(module, name), "__module__", None) == module.__name__]
+
+
+def _home(module: ModuleType, name: str) -> str:
+    """Where a public name is defined; found by looking, because a function may have the name of a module."""
+    try:
+        value = getattr(module, name)
+    except ImportError:  # an extra is not installed; griffe reads the source and need not import it
+        return f"{module.__name__}.{name}"
+    return _path(value) if hasattr(value, "__qualname__") else f"{module.__name__}.{name}"
+
+
+# Tables of things that can be chosen by name.
+
+_DETECTORS = (
+    "A detector scores every label and turns the scores into a verdict. Choose one with `eigenclean detect "
+    "--method NAME`, `detector(name)` or `find_label_issues(labels, features, method=name)`; set its options with "
+    "`--set option=value` or as keywords."
+)
+_CUTS = (
+    "A cut turns the scores of a detector into probabilities that the label is right. Choose one with `--set "
+    'cut=NAME` or `FINE(cut="name")`; set its options with `--set cut.option=value` or by giving a cut: '
+    '`FINE(cut=GaussianCut(split="always"))`. [Choose a threshold and a cut](../howto/threshold.md) says when.'
+)
+_NOISES = (
+    "A noise makes labels wrong in a known way, for measuring detectors. Choose one with `eigenclean noise --kind "
+    "NAME` or `add_noise(labels, name)`; set its options with `--set option=value` or as keywords. "
+    "[Make noise and measure a detector](../howto/measure.md) shows how."
+)
+
+
+def table_page(title: str, intro: str, option: str, table: Mapping[str, type[Any]], base: type[Any]) -> str:
+    """One section for each entry of a table, and for what its entries share."""
+    lines = [f"# {title}", "", intro, "", "| Name | What it is | Options |", "|---|---|---|"]
+    for name, kind in table.items():
+        options = ", ".join(f"`{field}`" for field in inspect.signature(kind).parameters)
+        lines.append(f"| [`{name}`](#{_anchor(name)}) | {_cell(_summary(kind))} | {options} |")
+    for name, kind in table.items():
+        choice = f"{option}{name}" if option.endswith("=") else f"{option} {name}"
+        lines += [
+            "",
+            f"## {name} {{ #{_anchor(name)} }}",
+            "",
+            f"`{choice}`",
+            *_directive(_path(kind), heading_level=3),
+        ]
+    shared = {
+        parent: None
+        for kind in table.values()
+        for parent in kind.__mro__[1:]
+        if issubclass(parent, base) and parent.__module__.startswith("eigenclean")
+    }
+    if shared:
+        lines += ["", "## What they share"]
+        for parent in shared:
+            lines += _directive(_path(parent), heading_level=3)
+    return "\n".join(lines) + "\n"
+
+
+def _anchor(name: str) -> str:
+    return f"name-{name}"
+
+
+def _path(thing: Any) -> str:
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def _summary(kind: type[Any]) -> str:
+    return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _directive(path: str, **options: Any) -> list[str]:
+    return ["", f"::: {path}", "    options:", *(f"      {key}: {value}" for key, value in options.items())]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+# Pages that live elsewhere in the repository.
+
+
+def changelog_page() -> str:
+    """CHANGELOG.md of the repository."""
+    path = ROOT / "CHANGELOG.md"
+    return path.read_text(encoding="utf-8") if path.exists() else "# Changelog\n\nNothing has been released yet.\n"
+
+
+def decisions_page() -> str:
+    """A list of the decisions on record."""
+    lines = ["# Decisions", "", "Why things are as they are: one short record for each decision.", ""]
+    for path in sorted(DECISIONS.glob("*.md")):
+        title = next(
+            (line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line[:2] == "# "), path.stem
+        )
+        lines.append(f"- [{title}]({path.name})")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,166 @@
+"""The site builds without a warning, documents everything that is public, and needs no other host."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import eigenclean
+from eigenclean.detect import DETECTORS
+from eigenclean.detect.cuts import CUTS
+from eigenclean.noise import NOISES
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBER = re.compile(r"-?\d+\.?\d*")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class Reader(HTMLParser):
+    """Collects the text of a page, the ids, and what the browser would fetch by itself."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.text, self.ids, self.fetched = "", set[str](), list[str]()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids.add(given.get("id") or "")
+        if tag != "a":
+            names = ("src", "srcset", "href", "data", "poster")
+            self.fetched += [given[name] or "" for name in names if name in given]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(site: Path, page: str) -> Reader:
+    return Reader(site / page / "index.html")
+
+
+def test_every_command_is_documented_with_all_its_options(site: Path, hooks: ModuleType) -> None:
+    page = read(site, "reference/cli")
+    names = [name for name, _ in hooks.commands()]
+    assert {"eigenclean", "eigenclean detect", "eigenclean bench detect"} <= set(names)
+    for name, command in hooks.commands():
+        assert name.replace(" ", "-") in page.ids
+        assert command.help, f"{name} has no help"
+        for parameter in command.params:
+            assert parameter.help, f"{name}: {parameter.name} has no help"
+            assert " ".join(parameter.help.replace("`", "").split()) in " ".join(page.text.split())
+            for option in parameter.opts if parameter.param_type_name == "option" else []:
+                assert option in page.text
+
+
+def test_the_pages_of_commands_say_what_help_says(site: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "eigenclean", "--help"], capture_output=True, text=True, timeout=60, check=True
+    )
+    listed = re.findall(r"^  (\w+)  ", done.stdout.partition("Commands:")[2], flags=re.MULTILINE)
+    assert listed
+    assert {f"eigenclean-{name}" for name in listed} <= read(site, "reference/cli").ids
+
+
+def test_every_public_name_is_documented(site: Path) -> None:
+    page = read(site, "reference/python")
+    for name in eigenclean.__all__:
+        assert f"eigenclean.{name}" in page.text, name
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [("detectors", DETECTORS), ("cuts", CUTS), ("noises", NOISES)],
+    ids=lambda value: str(value)[:9],
+)
+def test_everything_that_can_be_chosen_is_documented(site: Path, page: str, names: dict[str, type]) -> None:
+    read_page = read(site, f"reference/{page}")
+    for name, kind in names.items():
+        assert f"name-{name}" in read_page.ids
+        assert f"{kind.__module__}.{kind.__qualname__}" in read_page.ids
+
+
+def test_decisions_and_changelog_are_in_the_site(site: Path) -> None:
+    for record in (ROOT / "docs" / "decisions").glob("[0-9]*.md"):
+        assert (site / "decisions" / record.stem / "index.html").exists(), record
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "Unreleased" in read(site, "changelog").text or "Unreleased" not in changes
+
+
+def test_the_site_fetches_nothing_from_other_hosts(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 15
+    for page in pages:
+        away = [link for link in Reader(page).fetched if re.match(r"(?i)(https?:)?//", link)]
+        assert not away, f"{page.relative_to(site)} would fetch {away}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_scripts_stay_out_of_the_site(site: Path) -> None:
+    assert not list(site.rglob("*.py"))
+    assert "console exit" not in "".join(page.read_text(encoding="utf-8") for page in site.rglob("*.html"))
+
+
+@pytest.fixture(scope="session")
+def drawn(pictures: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pictures")
+    pictures.draw(folder)
+    return folder
+
+
+def test_pictures_show_what_the_code_computes(drawn: Path) -> None:
+    for path in drawn.iterdir():
+        kept = ROOT / "docs" / "img" / path.name
+        again = f"{path.name} is out of date: run python docs/pictures.py"
+        then, now = _visible(kept), _visible(path)
+        assert _words(then) == _words(now), again
+        if _made_by(kept) != _made_by(path):
+            continue  # another matplotlib draws other lines
+        old, new = ([float(n) for n in NUMBER.findall(text)] for text in (then, now))
+        assert len(old) == len(new), again
+        np.testing.assert_allclose(new, old, atol=0.1, err_msg=again)  # points; processors round differently
+
+
+def test_pictures_are_the_same_every_time(pictures: ModuleType, drawn: Path, tmp_path: Path) -> None:
+    pictures.draw(tmp_path)
+    for path in drawn.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes()
+
+
+def test_every_picture_is_shown_somewhere(pictures: ModuleType) -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    assert all(f"img/{name}" in pages for name in pictures.PICTURES)
+
+
+def test_doctests_in_docstrings_are_shown_as_code(site: Path, docstrings: ModuleType) -> None:
+    assert docstrings.fence("Words, >>> not a prompt.") == "Words, >>> not a prompt."
+    for page in ("reference/python", "reference/cuts", "reference/noises"):
+        assert "<blockquote>" not in (site / page / "index.html").read_text(encoding="utf-8")
+
+
+def _visible(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r'(?:id|xlink:href|clip-path)="[^"]*"', "", text.partition("</metadata>")[2])
+
+
+def _words(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)<", svg)
+
+
+def _made_by(path: Path) -> str:
+    return "".join(re.findall(r"Matplotlib v[\d.]+", path.read_text(encoding="utf-8"))[:1])
