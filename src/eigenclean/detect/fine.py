@@ -141,29 +141,28 @@ class FINE(Detector):
         rows = ClassRows.of(codes, k)
         self.n_samples_per_class_ = rows.counts
         values, vectors = np.zeros(k), np.zeros((k, X.shape[1]))
-        scores = np.empty(len(X))
         dtype = working_dtype(X.dtype)
         buffer = np.empty((int(rows.counts.max()), X.shape[1]), dtype)
         rng = np.random.default_rng(self.random_state)
-        keep = self._keeps_moments(X, k)
         for j in track(range(k), "class vectors", rows.counts):
             block = gather(X, rows[j], dtype, buffer)
             own = None if weight is None else weight[rows[j]]
             values[j], vectors[j] = self._class_pair(*_chosen(block, own, self.subset, rng))
-            scores[rows[j]] = self._align(block, vectors[j])
+        keep = self._keeps_moments(X, k)
         self._moments = ClassMoments.of(X, codes, self.classes_, weight) if keep else None
         self._pairs = values, vectors
-        return scores
+        return self._score(X, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
-        vectors = self.eigenvectors_
-        rows = ClassRows.of(codes, len(vectors))
-        scores = np.empty(len(X))
         dtype = working_dtype(X.dtype)
-        buffer = np.empty((int(rows.counts.max(initial=0)), X.shape[1]), dtype)
-        there = np.flatnonzero(rows.counts)
-        for j in track(there.tolist(), "alignments", rows.counts[there]):
-            scores[rows[j]] = self._align(gather(X, rows[j], dtype, buffer), vectors[j])
+        vectors = self.eigenvectors_.astype(dtype)
+        scores = np.empty(len(X))
+        # Rows in their own order, each with its class's vector beside it: one read of X and no sorting into blocks.
+        # Both fit into the cache of one core.
+        parts = list(row_chunks(len(X), X.shape[1] * dtype.itemsize, 1 << 20))
+        for part in track(parts, "alignments"):
+            block = X[part].astype(dtype, copy=False)
+            scores[part] = self._alignment(np.vecdot(block, vectors[codes[part]]), block)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
@@ -173,7 +172,8 @@ class FINE(Detector):
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         candidates = min(_CANDIDATES, k - 1)
         for part in row_chunks(len(rows), k * 8 + X.shape[1] * dtype.itemsize):
-            scores = self._align(gather(X, rows[part], dtype), vectors)
+            block = gather(X, rows[part], dtype)
+            scores = self._alignment(block @ vectors.T.astype(dtype), block)
             scores[np.arange(len(scores)), codes[rows[part]]] = -1.0  # scores are not negative: never chosen
             rivals = np.argpartition(-scores, candidates - 1, axis=1)[:, :candidates]
             alignment = np.take_along_axis(scores, rivals, axis=1)
@@ -222,12 +222,11 @@ class FINE(Detector):
     def _score_form(self) -> Score:
         return self.score or PRESETS[self.preset]
 
-    def _align(self, block: Array, vectors: Float64s) -> Float64s:
-        """Scores of all rows with one vector, or with each of several."""
-        score = self._score_form
-        inner: Float64s = (block @ vectors.T.astype(block.dtype)).astype(np.float64)
+    def _alignment(self, products: Array, block: Array) -> Float64s:
+        """Scores from the products ⟨u, z⟩ of each row of ``block`` with one vector, or with each of several."""
+        score, inner = self._score_form, products.astype(np.float64)
         if score.endswith("cos"):
-            length = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=block.dtype)).astype(np.float64)
+            length = np.sqrt(np.vecdot(block, block)).astype(np.float64)
             length[length == 0] = np.inf  # a zero feature points nowhere: cosine 0
             inner /= length if inner.ndim == 1 else length[:, None]
             np.clip(inner, -1.0, 1.0, out=inner)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
 
-_LEVELS = 33
+LEVELS = 33
 _ALIKE = 5e-7  # a few units in the last place of a float32 score
 
 
@@ -36,10 +36,11 @@ class Cut(BaseEstimator, ABC):
         self.check_options()
         scores = np.asarray(scores, dtype=np.float64)
         seen = int(groups.max()) + 1 if len(groups) else 0
-        rows = ClassRows.of(groups, seen if n_groups is None else n_groups)
-        self.levels_ = _levels(scores, rows)
+        ordered, rows = _sorted_by_class(scores, groups, seen if n_groups is None else n_groups)
+        self.levels_ = ordered[spread_ranks(rows, LEVELS)] if len(ordered) else np.zeros((len(rows), LEVELS))
+        self.levels_[rows.counts == 0] = 0.0
         self._ceiling = ceiling
-        self.whole_ = self._fit(scores, rows)
+        self.whole_ = self._fit(ordered, rows)
         return self
 
     def p_clean(self, scores: Array, groups: Ints) -> Float64s:
@@ -79,7 +80,7 @@ class Cut(BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        """Learn; return which classes could not be decided."""
+        """Learn from the scores, class by class and ascending; return which classes could not be decided."""
 
     @abstractmethod
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
@@ -97,10 +98,16 @@ def plain_numbers(values: Float64s) -> list[Any]:
     return list(plain.tolist())
 
 
-def _levels(scores: Float64s, rows: ClassRows) -> Float64s:
-    ordered = np.append(scores[rows.order], 0.0)  # the zero is for a last class without scores
-    for k in range(len(rows)):
+def spread_ranks(rows: ClassRows, most: int) -> Ints:
+    """K x ``most`` positions, evenly spread over the sorted scores of each class, first and last included."""
+    steps = np.linspace(0.0, 1.0, most) * np.maximum(rows.counts - 1, 0)[:, None]
+    last = max(int(rows.starts[-1]) - 1, 0)  # for a last class without scores
+    return np.minimum(rows.starts[:-1, None] + np.round(steps).astype(np.intp), last)
+
+
+def _sorted_by_class(scores: Float64s, groups: Ints, n_groups: int) -> tuple[Float64s, ClassRows]:
+    rows = ClassRows.of(groups, n_groups)
+    ordered = scores[rows.order]
+    for k in range(n_groups):
         ordered[rows.starts[k] : rows.starts[k + 1]].sort()
-    last = np.maximum(rows.counts - 1, 0)[:, None]
-    at = rows.starts[:-1, None] + np.round(np.linspace(0.0, 1.0, _LEVELS) * last).astype(np.intp)
-    return np.asarray(np.where(rows.counts[:, None] > 0, ordered[at], 0.0))
+    return ordered, ClassRows(np.arange(len(ordered)), rows.starts)

@@ -30,9 +30,7 @@ class QuantileCut(Cut):
             raise InvalidOption(f"quantile cut: fraction must be between 0 and 1, got {self.fraction}")
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        self._starts = rows.starts
-        codes = np.repeat(np.arange(len(rows)), rows.counts)
-        self._sorted = scores[rows.order][np.lexsort((scores[rows.order], codes))]
+        self._starts, self._sorted = rows.starts, scores
         return self._alike()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
