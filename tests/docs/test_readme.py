@@ -1,0 +1,15 @@
+"""The numbers in the README are those of the committed results file."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_speed_table_is_the_results_file() -> None:
+    cases = json.loads((ROOT / "results" / "bench_detect.json").read_text())["cases"]
+    bound = [case for case in cases if case["must"]]
+    assert all(case["passed"] for case in bound)
+    lines = (ROOT / "README.md").read_text().splitlines()
+    for case in bound:
+        assert f"| {case['case']} | {case['yardstick']} | {case['ratio']:.2f} | {case['must']} |" in lines
