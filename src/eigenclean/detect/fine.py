@@ -160,7 +160,7 @@ class FINE(Detector):
         # Rows in their own order, each with its class's vector beside it: one read of X and no sorting into blocks.
         # Both fit into the cache of one core.
         parts = list(row_chunks(len(X), X.shape[1] * dtype.itemsize, 1 << 20))
-        for part in track(parts, "alignments"):
+        for part in track(parts, "alignments", [part.stop - part.start for part in parts]):
             block = X[part].astype(dtype, copy=False)
             scores[part] = self._alignment(np.vecdot(block, vectors[codes[part]]), block)
         return scores
