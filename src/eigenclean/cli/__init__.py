@@ -1,5 +1,6 @@
 """The command line: one file per command; parse, call the library, print."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -13,5 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         sys.exit(run(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
+        # Everything has been cleaned up on the way here. Leave without waiting for threads, and before Python gets
+        # to kill itself with the same signal, which it does when the interrupt came in the middle of an import.
         sys.stderr.write("eigenclean: stopped\n")
-        sys.exit(INTERRUPTED)
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
