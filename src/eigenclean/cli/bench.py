@@ -1,4 +1,4 @@
-"""`eigenclean bench`: speed, as ratios."""
+"""`eigenclean bench`: speed, as ratios; quality, on real data."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, messages, print_json, table, working
+from eigenclean.cli.console import console, messages, print_json, say, table, working
 
 if TYPE_CHECKING:
     from eigenclean.experiments.benchmarks.detect import Result
+    from eigenclean.experiments.benchmarks.quality import Cell
 
-_HELP = "Measure speed, as ratios against a yardstick in the same run."
+_HELP = "Measure speed, as ratios against a yardstick in the same run, and quality, on real data."
 
 bench = typer.Typer(help=_HELP, no_args_is_help=True)
 
@@ -55,6 +56,116 @@ def bench_detect(
         _print_table(results)
     if not quick and any(result.passed is False for result in results):
         raise typer.Exit(1)
+
+
+@bench.command("quality")
+def bench_quality(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_quality.json.")] = Path("results"),
+    detectors: Annotated[
+        str | None, typer.Option(help="Names with commas between, such as fine,cleanlab-knn; all by default.")
+    ] = None,
+    settings: Annotated[
+        str, typer.Option(help="Names or patterns with commas between, such as cifar10/sym-20,digits/sym-20.")
+    ] = "*",
+    seeds: Annotated[int, typer.Option(help="Runs with different noise; the table shows means.")] = 3,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the feature files; by default EIGENCLEAN_DATA, then ../shared/data."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure also what the file has already.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the table as this .svg file.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Digits only, one seed; saves nothing.")] = False,
+    json: o.Json = False,
+) -> None:
+    """How good every detector is in every setting, on real data whose right labels are known.
+
+    Stopped runs go on where they were: what bench_quality.json has, from the same code and options, is not run
+    again. Settings without their data are marked. Exit code 1 when a detector failed.
+    """
+    from dataclasses import asdict
+
+    from eigenclean.experiments.benchmarks import quality
+    from eigenclean.experiments.benchmarks.quality_data import QUICK, data_folder
+    from eigenclean.experiments.benchmarks.timing import busy_processors
+    from eigenclean.files import make_folder
+
+    file = out / quality.FILE
+    machine = quality.machine_facts()
+    if not quick:
+        make_folder(out)
+        busy = busy_processors()
+        if busy is not None and busy > 0.5:
+            messages.print(f"note: others keep {busy:g} processors busy; seconds will be too long", markup=False)
+    with working():
+        cells = quality.run(
+            detectors=_names(detectors) if detectors is not None else None,
+            settings=QUICK if quick else _names(settings),
+            seeds=1 if quick else seeds,
+            data=data_folder(data),
+            known=[] if quick else quality.read_cells(file),
+            again=again,
+            save=None if quick else lambda found: quality.write_cells(file, found, machine),
+        )
+    if plot is not None:
+        from eigenclean.experiments.benchmarks.quality_plot import plot_quality
+
+        plot_quality(cells, plot)
+    if json:
+        print_json({"machine": machine, "cells": [asdict(cell) for cell in cells]})
+    else:
+        _print_quality(cells)
+    if any(cell.status == "failed" for cell in cells):
+        raise typer.Exit(1)
+
+
+_QUALITY = {  # figure: head of its column, narrow enough for 80 characters
+    "f": "F",
+    "auroc": "AUROC",
+    "average_precision": "AP",
+    "ece": "ECE",
+    "noisy_precision": "prec",
+    "noisy_recall": "rec",
+    "clean_flagged": "false",
+    "suggestion_accuracy": "sugg",
+    "seconds": "s",
+}
+_LEGEND = (
+    "F with right labels as positive · AP, prec, rec of finding wrong labels · false: right labels flagged · "
+    "sugg: suggestions that are right, where a wrong label is flagged · s: seconds"
+)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _print_quality(cells: "list[Cell]") -> None:
+    from eigenclean.experiments.benchmarks.quality import summary_rows
+
+    rows = summary_rows(cells)
+    shown = table(None, "", *_QUALITY.values())
+    shown.columns[0].no_wrap = True
+    for setting in dict.fromkeys(row.setting for row in rows):
+        shown.add_row(f"[bold]{setting}[/bold]")
+        for row in rows:
+            if row.setting == setting:
+                *shares, seconds = (row.figures.get(key) for key in _QUALITY)
+                mark = " *" if row.note else ""
+                shown.add_row(f"  {row.detector}{mark}", *map(_share, shares), _number(seconds))
+    console.print(shown)
+    for note in dict.fromkeys(row.note for row in rows if row.note):
+        where = [f"{row.detector} in {row.setting}" for row in rows if row.note == note]
+        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+        say(f"* {where[0]}{more}: {note}")
+    say(_LEGEND)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}".removeprefix("0")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def _print_table(results: "list[Result]") -> None:

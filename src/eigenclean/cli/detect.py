@@ -3,22 +3,44 @@
 import shlex
 import sys
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
+from eigenclean.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from eigenclean.detect.decisions import Decision
+
+AUTO = "auto"
 
 
 def detect(
     source: o.SourceArgument,
     out: o.Out,
-    method: Annotated[str | None, typer.Option(help="Detector; see `eigenclean list detectors`.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Detector; see `eigenclean list detectors`. auto takes the one that finds planted errors best."
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Flag a label when P(right) is at most this; 0.5 unless the method says otherwise."),
     ] = None,
+    max_false_flags: Annotated[
+        float | None,
+        typer.Option(help="Flag as many as possible while at most this share of the flags is expected wrong."),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Flag this many, those most worth a look.")] = None,
+    self_test: Annotated[
+        bool, typer.Option("--self-test", help="Plant errors in a copy of the labels, and count those found.")
+    ] = False,
+    planted: Annotated[
+        float, typer.Option(help="Share of labels that --self-test and --method auto make wrong.")
+    ] = 0.05,
     labels: o.Labels = None,
     label_column: o.LabelColumn = None,
     feature_column: o.FeatureColumns = None,
@@ -32,13 +54,24 @@ def detect(
 ) -> None:
     """Find labels that are probably wrong; write verdict.parquet, summary.json and report.html."""
     from eigenclean.detect.options import build_detector
+    from eigenclean.files import write_json
     from eigenclean.report.publish import publish, results_folder
     from eigenclean.sources import open_source
+    from eigenclean.verdict import SUMMARY
 
+    decision = _decision(threshold, max_false_flags, budget)
     options = o.parse_settings(setting)
+    if method == AUTO and options:
+        raise InvalidOption("--set is for one method, --method auto tries several: name the method instead")
     if threshold is not None:
         options["threshold"] = threshold
-    judge = build_detector(method, options, seed=seed)
+    names: list[str | None] = [method]
+    if self_test or method == AUTO:
+        from eigenclean.experiments import self_test as testing
+
+        testing.check_share(planted)
+        names = [*testing.candidate_names()] if method == AUTO else names
+    judges = [build_detector(name, options, seed=seed) for name in names]
     data = open_source(
         source,
         labels=labels,
@@ -47,17 +80,39 @@ def detect(
         id_column=id_column,
         text_column=text_column,
     )
+    extra: dict[str, Any] = {}
+    tested = None
     with results_folder(out) as folder, working():
         started = time.perf_counter()
-        features = data.features()
-        verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids)
+        features, judge = data.features(), judges[0]
+        if method == AUTO:
+            choice = testing.choose(judges, features, data.labels, share=planted, decision=decision)
+            judge, tested, extra["auto"] = choice.judge, choice.tests[choice.judge.name], choice.as_dict()
+        verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids, decision=decision)
         seconds = time.perf_counter() - started
+        if self_test:
+            tested = tested or testing.self_test(
+                judge, features, data.labels, share=planted, decision=decision, before=verdict
+            )
+            extra["self_test"] = tested.as_dict()
         command = shlex.join(["eigenclean", *sys.argv[1:]])
         summary = publish(folder, verdict, data, command=command, seconds=seconds, csv=csv, report=report)
+        assert not isinstance(verdict.made_by, str)
+        per_class = summary.pop("per_class")  # stays the last, because it is long
+        summary |= {"decision": verdict.made_by["decision"], **extra, "per_class": per_class}
+        write_json(folder / SUMMARY, summary)
     if as_json:
         print_json(summary)
         return
+    if "auto" in summary:
+        say(f"Method auto: {summary['auto']['reason']}.")
     print_summary(summary)
+    if decision is not None:
+        wrong = percent(summary["decision"]["expected_false_flags"])
+        outcome = f"{wrong} of these flags are expected to be wrong" if summary["n_flagged"] else "there are none"
+        say(f"Decision: {decision}; {outcome}.")
+    if "self_test" in summary:
+        print_self_test(summary["self_test"])
     written = [
         "verdict.parquet",
         "summary.json",
@@ -65,6 +120,41 @@ def detect(
         *(["report.html"] if report else []),
     ]
     mention(f"written to {folder}: {', '.join(written)}")
+
+
+def _decision(threshold: float | None, max_false_flags: float | None, budget: int | None) -> "Decision | None":
+    """The decision that the options ask for; None leaves it to the method's own threshold."""
+    from eigenclean.detect.decisions import Decision
+
+    options = {"--threshold": threshold, "--max-false-flags": max_false_flags, "--budget": budget}
+    given = [option for option, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise InvalidOption(
+            f"--threshold, --max-false-flags and --budget exclude each other: give one of them, "
+            f"got {' and '.join(given)}"
+        )
+    if not given:
+        return None
+    return Decision(threshold=threshold, max_false_flags=max_false_flags, budget=budget)
+
+
+def print_self_test(test: dict[str, Any]) -> None:
+    """What the self-test found, and what it cannot know."""
+    runs = len(test["seeds"])
+    say(
+        f"\nSelf-test: {test['n_planted']} labels ({percent(test['share'])}) made wrong in a copy, judged again, "
+        f"{runs} {'run' if runs == 1 else 'runs'}"
+    )
+    shown = table(None, "measured", "")
+    shown.add_row("planted errors that were flagged (recall)", percent(test["recall"]))
+    low, high = test["precision_low"], test["precision_high"]
+    between = "–" if low is None else f"{percent(low)} to {percent(high)}"
+    shown.add_row("flags that are on wrong labels (precision)", between)
+    if test["suggestion_accuracy"] is not None:
+        shown.add_row("suggestions that give the replaced label back", percent(test["suggestion_accuracy"]))
+    shown.add_row("average precision of the ranking", f"{test['average_precision']:.3f}")
+    console.print(shown, markup=False)
+    say(test["limits"])
 
 
 def print_summary(summary: dict[str, Any], most: int = 10) -> None:

@@ -3,13 +3,35 @@
 from typing import Any
 
 from eigenclean.arrays import Bools
+from eigenclean.detect.aum import AUM
 from eigenclean.detect.base import Detector
+from eigenclean.detect.confident import ConfidentLearning
+from eigenclean.detect.cores2 import CORES2
 from eigenclean.detect.fine import FINE
+from eigenclean.detect.fine_relative import FINERelative
+from eigenclean.detect.judge import Judge
+from eigenclean.detect.knn import KNN
+from eigenclean.detect.mcd import MCD
+from eigenclean.detect.simifeat import SimiFeat
+from eigenclean.detect.small_loss import SmallLoss
+from eigenclean.detect.topofilter import TopoFilter
+from eigenclean.detect.vote import Vote
 from eigenclean.errors import MissingEvidence
 from eigenclean.names import check_name
 
 DETECTORS: dict[str, type[Detector]] = {
+    "judge": Judge,
     "fine": FINE,
+    "fine-relative": FINERelative,
+    "knn": KNN,
+    "mcd": MCD,
+    "simifeat": SimiFeat,
+    "topofilter": TopoFilter,
+    "small-loss": SmallLoss,
+    "aum": AUM,
+    "cores2": CORES2,
+    "confident": ConfidentLearning,
+    "vote": Vote,
 }
 DEFAULT = "fine"
 

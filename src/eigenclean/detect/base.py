@@ -22,6 +22,7 @@ from eigenclean.arrays import (
 )
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
+from eigenclean.detect.decisions import Decision
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.verdict import Verdict
@@ -79,8 +80,11 @@ class Detector(BaseEstimator, ABC):
         scores = self._score(features, codes)
         return self._cut_for(scores, codes).p_clean(scores, codes)
 
-    def judge(self, X: Any, y: Any, ids: Any = None) -> Verdict:
-        """The whole verdict. A detector that is not fitted yet is fitted on these very samples."""
+    def judge(self, X: Any, y: Any, ids: Any = None, decision: Decision | None = None) -> Verdict:
+        """The whole verdict. A detector that is not fitted yet is fitted on these very samples.
+
+        ``decision`` says which labels to flag; None takes the detector's own threshold.
+        """
         if not self.__sklearn_is_fitted__():
             self.fit(X, y)
         features, codes = self._check_known(X, y)
@@ -88,7 +92,8 @@ class Detector(BaseEstimator, ABC):
         scores = self._score(features, codes)
         cut = self._cut_for(scores, codes)
         p = cut.p_clean(scores, codes)
-        flagged = p <= self.threshold  # kept only when strictly above it, as in the released code
+        rule = Decision(threshold=self.threshold) if decision is None else decision
+        flagged = rule.flags(p, scores)  # kept only when strictly above a threshold, as in the released code
         suggested, confidence = codes.copy(), p.copy()
         rows = np.flatnonzero(flagged)
         if len(rows):
@@ -102,7 +107,7 @@ class Detector(BaseEstimator, ABC):
             flagged=flagged,
             suggested=self.classes_[suggested],
             suggested_confidence=confidence,
-            made_by=self._made_by(cut),
+            made_by=decided(self._made_by(cut), rule.record(p, flagged), cut),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -198,6 +203,14 @@ class Detector(BaseEstimator, ABC):
             mixture["boundary"] = plain_numbers(cut.boundary(self.threshold))
             record["mixture"] = mixture
         return record
+
+
+def decided(made_by: dict[str, Any], decision: dict[str, Any], cut: Cut) -> dict[str, Any]:
+    """The record with the decision in it: the threshold that it came to, and where that lies on the scores."""
+    record = {**made_by, "threshold": decision["threshold"], "decision": decision}
+    if "mixture" in record and decision["threshold"] != made_by["threshold"]:
+        record["mixture"] = {**record["mixture"], "boundary": plain_numbers(cut.boundary(decision["threshold"]))}
+    return record
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:

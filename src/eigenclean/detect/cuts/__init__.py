@@ -7,6 +7,7 @@ from eigenclean.detect.cuts.beta import BetaCut
 from eigenclean.detect.cuts.fixed import FixedCut
 from eigenclean.detect.cuts.gaussian import GaussianCut
 from eigenclean.detect.cuts.kmeans import KMeansCut
+from eigenclean.detect.cuts.posterior import PosteriorCut
 from eigenclean.detect.cuts.quantile import QuantileCut
 from eigenclean.names import check_name
 
@@ -16,9 +17,20 @@ CUTS: dict[str, type[Cut]] = {
     "kmeans": KMeansCut,
     "quantile": QuantileCut,
     "fixed": FixedCut,
+    "posterior": PosteriorCut,
 }
 
-__all__ = ["CUTS", "BetaCut", "Cut", "FixedCut", "GaussianCut", "KMeansCut", "QuantileCut", "make_cut"]
+__all__ = [
+    "CUTS",
+    "BetaCut",
+    "Cut",
+    "FixedCut",
+    "GaussianCut",
+    "KMeansCut",
+    "PosteriorCut",
+    "QuantileCut",
+    "make_cut",
+]
 
 
 def make_cut(cut: str | Cut) -> Cut:

@@ -1,0 +1,120 @@
+"""FINE, class against class: a label is doubted when another class's eigenvector fits better than its own."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from eigenclean.arrays import Array, Float64s, Ints, gather, row_chunks, working_dtype
+from eigenclean.detect.cuts import Cut, FixedCut
+from eigenclean.detect.fine import FINE, Score
+from eigenclean.progress import track
+
+_FEW = 10  # classes smaller than this are kept whole, as by the mixture cuts
+_CANDIDATES = 5  # classes that share the probability of being the right one
+
+
+class FINERelative(FINE):
+    """FINE's alignment with the own class, minus the alignment with the best other class.
+
+    FINE asks how well a feature fits its own class, and splits every class in two to find out how well is well
+    enough. Here the other eigenvectors give the answer: above 0 none of them fits better than the own one. That is
+    no mixture and no noise rate, and a sample that is merely unusual is left alone. Eigenvectors, presets and
+    pieces (`partial_fit`, `merge`) are those of `FINE` (Kim et al., NeurIPS 2021); the comparison is our own.
+
+    Args:
+        preset: "official" compares |cos∠(u, z)|, "paper" ⟨u, z⟩².
+        score: overrides the preset: "abs_cos", "sq_cos", "abs_raw" or "sq_raw".
+        vector: "eigen", or "mean" for the direction of the class mean.
+        component: which eigenvector, 1 for the first.
+        subset: share of each class that the eigenvector is computed from; all are scored.
+        cut: "fixed" cuts at 0, where another class begins to fit better; or another name, or a Cut.
+        threshold: labels are kept when P(right) is strictly above it.
+        keep_moments: keep the d x d sums of each class, so that `merge` works after `fit`.
+        random_state: seed of the subset.
+
+    Attributes:
+        classes_: sorted labels.
+        eigenvectors_: K x d, the unit vector of each class.
+        eigenvalues_: K, the eigenvalue of each.
+        n_samples_per_class_: K.
+        cut_: the fitted cut.
+
+    Examples:
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> wrong = y.copy()
+        >>> wrong[::10] = (wrong[::10] + 1) % 10
+        >>> verdict = FINERelative().judge(X, wrong)
+        >>> bool(verdict.flagged[::10].mean() > 0.9), bool(verdict.flagged.mean() < 0.2)
+        (True, True)
+    """
+
+    name: ClassVar[str] = "fine-relative"
+
+    def __init__(
+        self,
+        *,
+        preset: Literal["official", "paper"] = "official",
+        score: Score | None = None,
+        vector: Literal["eigen", "mean"] = "eigen",
+        component: int = 1,
+        subset: float | None = None,
+        cut: str | Cut = "fixed",
+        threshold: float = 0.5,
+        keep_moments: bool | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        super().__init__(
+            preset=preset,
+            score=score,
+            vector=vector,
+            component=component,
+            subset=subset,
+            cut=cut,
+            threshold=threshold,
+            keep_moments=keep_moments,
+            random_state=random_state,
+        )
+
+    def _score(self, X: Array, codes: Ints) -> Float64s:
+        dtype = working_dtype(X.dtype)
+        vectors = self.eigenvectors_.T.astype(dtype)
+        scores = np.empty(len(X))
+        parts = list(row_chunks(len(X), X.shape[1] * dtype.itemsize + len(self.classes_) * 16, 1 << 22))
+        for part in track(parts, "alignments", [part.stop - part.start for part in parts]):
+            block = X[part].astype(dtype, copy=False)
+            fit = self._alignment(block @ vectors, block)
+            at = np.arange(len(block)), codes[part]
+            own = fit[at]
+            fit[at] = -np.inf
+            scores[part] = own - fit.max(axis=1)
+        return scores
+
+    def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
+        """The best aligned other class; its share tells how usual its lead would be there, among the rivals."""
+        vectors = self.eigenvectors_
+        k, dtype = len(vectors), working_dtype(X.dtype)
+        best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
+        rivals = min(_CANDIDATES, k - 1)
+        for part in row_chunks(len(rows), k * 24 + X.shape[1] * dtype.itemsize):
+            block = gather(X, rows[part], dtype)
+            fit = self._alignment(block @ vectors.T.astype(dtype), block)
+            own = codes[rows[part], None]
+            order = np.argsort(-fit, axis=1, kind="stable")
+            first, second = (np.take_along_axis(fit, order[:, at : at + 1], axis=1) for at in (0, 1))
+            others = order[order != own].reshape(len(order), k - 1)[:, :rivals]
+            lead = np.take_along_axis(fit, others, axis=1)
+            lead -= np.where(others == order[:, :1], second, first)
+            usual = cut.percentile(lead.ravel(), others.ravel()).reshape(lead.shape) + 1e-3
+            best[part], share[part] = others[:, 0], usual[:, 0] / usual.sum(axis=1)
+        return best, share
+
+    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
+        k = len(self.classes_)
+        cut = FixedCut(at=0.0).fit(scores, codes, k) if self.cut == "fixed" else super()._new_cut(scores, codes)
+        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < _FEW) | cut._alike()
+        return cut
+
+    @property
+    def _ceiling(self) -> float | None:
+        return None  # differences have no natural end at which they pile up

@@ -1,0 +1,191 @@
+"""Mahalanobis distance to the class mean, with means and a shared covariance that wrong labels barely reach."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints, row_chunks
+from eigenclean.detect.base import Detector
+from eigenclean.detect.cuts import Cut, QuantileCut
+from eigenclean.errors import InvalidOption
+from eigenclean.progress import track
+
+_FEW = 10  # classes smaller than this are kept whole, as by the mixture cuts
+
+
+class MCD(Detector):
+    """Minimum covariance determinant, one step of it: RoG's judge (Lee et al., ICML 2019).
+
+    A random 70 % of each class give its mean, and all of them together one covariance; a sample's score is
+    −½ of its squared Mahalanobis distance to the mean of its class, the log-density of a Gaussian up to a constant.
+    The best 70 % of every class are kept, however many labels are wrong: at 80 % noise most of those are wrong too.
+    Say another ``fraction`` if you know better, or let a mixture find it with ``cut="gaussian"``.
+
+    Args:
+        fraction: share of each class that means and covariance are computed from, and that is kept.
+        steps: concentration steps. In the first, the random samples judge all; in every further one, those that
+            were kept. The published method takes one.
+        shrinkage: weight of a multiple of the identity in the covariance, between 0 and 1. The published method is
+            0, the pseudo-inverse; it counts directions in which nothing but noise varies as much as those that
+            tell classes apart, and with more features than samples all samples are equally far away, so half is
+            the default. (Those that it is computed from then look nearer than they are, whatever their labels.)
+            None takes the weight of the oracle approximation (Chen et al., 2010).
+        cut: "quantile" keeps ``fraction`` of each class; or another name, or a Cut.
+        threshold: labels are kept when P(right) is strictly above it.
+        random_state: seed of the first samples. Which ones it takes depends on their features, not on their order.
+
+    Attributes:
+        classes_: sorted labels.
+        means_: K x d.
+        covariance_: d x d, the average of the class covariances, weighted by size.
+        shrinkage_: the weight that was used.
+        cut_: the fitted cut.
+
+    Examples:
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> wrong = y.copy()
+        >>> wrong[::10] = (wrong[::10] + 1) % 10
+        >>> verdict = MCD().judge(X, wrong)
+        >>> bool(verdict.flagged[::10].mean() > 0.7), bool(verdict.flagged.mean() < 0.35)
+        (True, True)
+    """
+
+    name: ClassVar[str] = "mcd"
+
+    means_: Float64s
+    covariance_: Float64s
+    shrinkage_: float
+
+    def __init__(
+        self,
+        *,
+        fraction: float = 0.7,
+        steps: int = 1,
+        shrinkage: float | None = 0.5,
+        cut: str | Cut = "quantile",
+        threshold: float = 0.5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.fraction = fraction
+        self.steps = steps
+        self.shrinkage = shrinkage
+        self.cut = cut
+        self.threshold = threshold
+        self.random_state = random_state
+
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
+        super().check_options()
+        if not 0 < self.fraction <= 1:
+            raise InvalidOption(f"MCD: fraction must be above 0 and at most 1, got {self.fraction}")
+        if self.steps < 1:
+            raise InvalidOption(f"MCD: steps must be at least 1, got {self.steps}")
+        if self.shrinkage is not None and not 0 <= self.shrinkage <= 1:
+            raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
+
+    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
+        rows = ClassRows.of(codes, len(self.classes_))
+        weight = np.ones(len(X)) if weight is None else weight
+        scores = _random_keys(X, self.random_state)
+        for _ in range(self.steps):
+            self._estimate(X, rows, weight * self._best(scores, rows, weight))
+            scores = self._score(X, codes)
+        return scores
+
+    def _best(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Bools:
+        """The best ``fraction`` of each class, among the samples that have weight; equal scores come together."""
+        best = np.zeros(len(scores), dtype=bool)
+        for k in range(len(rows)):
+            own = rows[k][weight[rows[k]] > 0]
+            n = max(1, int(self.fraction * len(own)))
+            best[own] = scores[own] >= np.partition(scores[own], len(own) - n)[len(own) - n]
+        return best
+
+    def _estimate(self, X: Array, rows: ClassRows, weight: Float64s) -> None:
+        k, d = len(rows), X.shape[1]
+        means, scatter, size = np.zeros((k, d)), np.zeros((d, d)), 0.0
+        for j in track(range(k), "class means", rows.counts):
+            chosen = rows[j][weight[rows[j]] > 0]
+            parts = [chosen[part] for part in row_chunks(len(chosen), d * 8)]
+            total = weight[chosen].sum()
+            means[j] = sum(weight[part] @ X[part].astype(np.float64) for part in parts) / total
+            for part in parts:
+                apart = (X[part] - means[j]) * np.sqrt(weight[part])[:, None]
+                scatter += apart.T @ apart
+            size += total
+        self.means_ = means
+        self.covariance_ = scatter / size  # once: both released codes divide inside the loop over classes
+        self.shrinkage_ = self._choose_shrinkage(int((weight > 0).sum()) - k)
+        self._whitening = self._whiten()
+
+    def _choose_shrinkage(self, freedom: int) -> float:
+        if self.shrinkage is not None:
+            return float(self.shrinkage)
+        d = len(self.covariance_)
+        # The oracle approximating shrinkage, from the traces of the covariance and of its square.
+        square, mean = float(np.mean(self.covariance_**2)), float(np.trace(self.covariance_)) / d
+        below = (freedom + 1.0) * (square - mean**2 / d)
+        return 1.0 if below <= 0 else min(1.0, (square + mean**2) / below)
+
+    def _whiten(self) -> Float64s:
+        """W with W Wᵀ the (pseudo-)inverse of the covariance; 0 where nothing varies but by rounding."""
+        d, eps = len(self.covariance_), float(np.finfo(np.float64).eps)
+        values, vectors = np.linalg.eigh(self.covariance_)
+        values = (1 - self.shrinkage_) * values + self.shrinkage_ * values.mean()
+        rounding = (64 * eps) ** 2 * float(np.mean(np.vecdot(self.means_, self.means_)))
+        there = values > max(d * eps * float(values.max()), rounding)
+        return np.asarray(vectors[:, there] / np.sqrt(values[there]))
+
+    def _score(self, X: Array, codes: Ints) -> Float64s:
+        scores = np.empty(len(X))
+        centres = self.means_ @ self._whitening
+        parts = list(row_chunks(len(X), X.shape[1] * 8))
+        for part in track(parts, "distances", [part.stop - part.start for part in parts]):
+            apart = X[part].astype(np.float64) @ self._whitening - centres[codes[part]]
+            scores[part] = -0.5 * np.vecdot(apart, apart)
+        return scores
+
+    def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
+        """The nearest other class; its share is its density among those of the others."""
+        best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
+        centres = self.means_ @ self._whitening
+        lengths = 0.5 * np.vecdot(centres, centres)
+        for part in row_chunks(len(rows), (X.shape[1] + 2 * len(centres)) * 8):
+            white = X[rows[part]].astype(np.float64) @ self._whitening
+            fit = white @ centres.T - lengths  # −½ distance², but for a term that all classes share
+            fit[np.arange(len(fit)), codes[rows[part]]] = -np.inf
+            best[part] = fit.argmax(axis=1)
+            share[part] = 1.0 / np.exp(fit - fit.max(axis=1, keepdims=True)).sum(axis=1)
+        return best, share
+
+    @property
+    def _n_columns(self) -> int:
+        return int(self.means_.shape[1])
+
+    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
+        k = len(self.classes_)
+        if self.cut == "quantile":
+            cut: Cut = QuantileCut(fraction=1 - self.fraction).fit(scores, codes, k)
+        else:
+            cut = super()._new_cut(scores, codes)
+        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < _FEW)
+        return cut
+
+
+def _random_keys(X: Array, random_state: int | None) -> Float64s:
+    """A random number for each row that depends on its values alone, so that the order of rows does not matter.
+
+    A multilinear hash of the values in single precision: equal rows have equal keys.
+    """
+    rng = np.random.default_rng(random_state)
+    factors = rng.integers(1, 1 << 63, X.shape[1], dtype=np.uint64) | np.uint64(1)
+    keys = np.empty(len(X))
+    for part in row_chunks(len(X), X.shape[1] * 12):
+        with np.errstate(over="ignore"):
+            block = X[part].astype(np.float32) + np.float32(0)  # no minus zero
+        bits = np.ascontiguousarray(block).view(np.uint32).astype(np.uint64)
+        mixed = bits @ factors
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys[part] = mixed >> np.uint64(11)
+    return keys

@@ -1,0 +1,263 @@
+"""How good the detectors are: every one in every setting, with several seeds, on real data."""
+
+import ast
+import hashlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from eigenclean.detect import DETECTORS
+from eigenclean.detect.base import plain_parameters
+from eigenclean.detect.options import build_detector
+from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption, MissingExtra
+from eigenclean.experiments.benchmarks import quality_yardstick as yardstick
+from eigenclean.experiments.benchmarks.quality_data import SETTINGS, Case, MissingData, Setting
+from eigenclean.files import write_json
+from eigenclean.metrics import score_verdict
+from eigenclean.names import check_name
+from eigenclean.progress import track
+from eigenclean.verdict import Verdict
+from eigenclean.version import __version__
+
+FILE = "bench_quality.json"
+FIGURES = (  # what a cell measures
+    "f", "auroc", "average_precision", "ece", "noisy_precision", "noisy_recall", "clean_flagged",
+    "suggestion_accuracy", "noise_rate", "estimated_noise_rate", "flagged_share", "seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One detector in one setting with one seed.
+
+    Attributes:
+        detector: its name, or that of the yardstick.
+        setting: name in `SETTINGS`.
+        seed: of the noise and of the detector.
+        key: fingerprint of what was run: options, code of the detector, noise. Another key is another result.
+        status: "measured"; "missing" when data or a library is not there; "failed" for any other error.
+        note: the reason, when it was not measured.
+        figures: the measurements by name (`FIGURES`); empty unless measured.
+        version: of eigenclean.
+        date: day of the run.
+    """
+
+    detector: str
+    setting: str
+    seed: int
+    key: str
+    status: Literal["measured", "missing", "failed"]
+    note: str
+    figures: Mapping[str, float | None]
+    version: str = __version__
+    date: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Detector, setting and seed."""
+        return self.detector, self.setting, self.seed
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: the mean over the seeds that were measured, or why there is none."""
+
+    setting: str
+    detector: str
+    seeds: int
+    note: str
+    figures: Mapping[str, float | None]
+
+
+def run(
+    *,
+    detectors: Sequence[str] | None = None,
+    settings: str | Sequence[str] = "*",
+    seeds: int = 3,
+    data: Path | None = None,
+    known: Iterable[Cell] = (),
+    again: bool = False,
+    save: Callable[[list[Cell]], None] | None = None,
+) -> list[Cell]:
+    """Measure what is not known yet; return the cells that were asked for, known ones included.
+
+    Args:
+        detectors: names; None for all, and the yardstick.
+        settings: names or patterns such as "cifar10/*".
+        seeds: how many; settings whose labels do not depend on a seed run once.
+        data: folder of the feature files; None for nowhere.
+        known: cells of earlier runs; one that was measured with the same key is not run again.
+        again: run them all the same.
+        save: called after every new cell with all cells, known ones included, so that nothing is lost.
+    """
+    if isinstance(seeds, bool) or seeds < 1:
+        raise InvalidOption(f"bench quality: seeds must be 1 or more, got {seeds}")
+    judges, chosen = chosen_detectors(detectors), chosen_settings(settings)
+    cells = {cell.place: cell for cell in known}
+    wanted: list[tuple[str, str, int]] = []
+    grid = [(setting, seed) for setting in chosen for seed in range(seeds if setting.seeded else 1)]
+    for setting, seed in track(grid, "settings"):
+        case: Case | None = None
+        for name in track(judges, setting.name):
+            place = (name, setting.name, seed)
+            wanted.append(place)
+            key = fingerprint(name, setting, seed)
+            old = cells.get(place)
+            if not again and old is not None and old.status == "measured" and old.key == key:
+                continue
+            try:
+                case = setting.make(data, seed) if case is None else case
+                figures, status, note = measure(name, case, seed), "measured", ""
+            except (MissingData, MissingExtra) as error:
+                figures, status, note = {}, "missing", str(error)
+            except Exception as error:  # hours of other cells must not be lost to one detector; the table names it
+                figures, status, note = {}, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
+            today = datetime.now(UTC).date().isoformat()
+            cells[place] = Cell(*place, key, status, note, figures, date=today)  # type: ignore[arg-type]
+            if save is not None:
+                save(list(cells.values()))
+    return [cells[place] for place in wanted]
+
+
+def measure(name: str, case: Case, seed: int = 0) -> dict[str, float | None]:
+    """The figures of one detector on one case; the truth comes in after the verdict."""
+    verdict, seconds = _judged(name, case, seed)
+    quality = score_verdict(verdict, case.truth).as_dict()
+    # A perfect share of nothing would look like a failure: without wrong labels there is nothing to find.
+    if quality["noise_rate"] == 0:
+        quality |= {"noisy_precision": None, "noisy_recall": None}
+    found = {**quality, "clean_flagged": 1.0 - (quality["recall"] or 0.0), "seconds": seconds}
+    return {figure: found[figure] for figure in FIGURES}
+
+
+def summary_rows(cells: Iterable[Cell]) -> list[Row]:
+    """Means over seeds, in the order of the cells; a figure that no seed has stays None."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.setting, cell.detector), []).append(cell)
+    rows = []
+    for (setting, detector), own in groups.items():
+        measured = [cell for cell in own if cell.status == "measured"]
+        notes = [f"{cell.status}: {cell.note}" for cell in own if cell.status != "measured"]
+        figures = {figure: _mean(cell.figures.get(figure) for cell in measured) for figure in FIGURES}
+        rows.append(Row(setting, detector, len(measured), next(iter(notes), ""), figures if measured else {}))
+    return rows
+
+
+def chosen_detectors(names: Sequence[str] | None) -> list[str]:
+    """The names that were asked for, checked; all detectors and the yardstick by default."""
+    known = [*DETECTORS, yardstick.NAME]
+    for name in names or ():
+        check_name(name, known, by="bench quality", what="detector")
+    return list(dict.fromkeys(names)) if names else known
+
+
+def chosen_settings(patterns: str | Sequence[str]) -> list[Setting]:
+    """The settings whose names match one of the patterns, in the table's order.
+
+    >>> [setting.name for setting in chosen_settings("digits/*-20")]
+    ['digits/sym-20']
+    """
+    asked = [patterns] if isinstance(patterns, str) else list(patterns)
+    for pattern in asked:
+        if not any(fnmatchcase(name, pattern) for name in SETTINGS):
+            raise InvalidOption(f"bench quality: no setting matches {pattern!r}; there are {', '.join(SETTINGS)}")
+    return [setting for name, setting in SETTINGS.items() if any(fnmatchcase(name, p) for p in asked)]
+
+
+def fingerprint(name: str, setting: Setting, seed: int) -> str:
+    """What the result of a cell depends on, as a short hash: options, noise, seed, the code that judges."""
+    options = plain_parameters(build_detector(name, {}, seed=seed)) if name in DETECTORS else {}
+    module = DETECTORS[name].__module__ if name in DETECTORS else yardstick.__name__
+    facts = [name, options, repr(setting), seed, code_hash(module)]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@cache
+def code_hash(module: str) -> str:
+    """Fingerprint of a module and of all detector code that it imports; comments and docstrings do not count."""
+    seen: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        spec = find_spec(name)
+        if name in seen or spec is None or spec.origin is None:
+            continue
+        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+        seen[name] = ast.dump(_without_docstrings(tree))
+        imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        waiting += [other for other in imported if other.startswith(_JUDGING) and other not in _COMMON]
+    text = json.dumps(sorted(seen.items()))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+_JUDGING = ("eigenclean.detect.", "eigenclean.moments", "eigenclean.mixture")
+_COMMON = ("eigenclean.detect.base", "eigenclean.detect.decisions", "eigenclean.detect.options")  # checks, records
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells of an earlier run; none if there is no file."""
+    if not path.is_file():
+        return []
+    try:
+        return [Cell(**cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    except (ValueError, KeyError, TypeError, OSError):
+        raise InvalidData(f"{path} is not a file of `eigenclean bench quality`; move it away") from None
+
+
+def write_cells(path: Path, cells: Sequence[Cell], machine: Mapping[str, Any]) -> None:
+    """Write the file anew, whole: facts of the machine and one record per cell."""
+    order = {name: number for number, name in enumerate(SETTINGS)}
+    ordered = sorted(cells, key=lambda cell: (order.get(cell.setting, len(order)), cell.detector, cell.seed))
+    write_json(path, {"machine": dict(machine), "cells": [asdict(cell) for cell in ordered]})
+
+
+def machine_facts() -> dict[str, Any]:
+    """What the seconds depend on."""
+    import os
+
+    import sklearn
+
+    return {
+        "cpu_count": os.cpu_count(),
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "scikit_learn": sklearn.__version__,
+    }
+
+
+def _judged(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
+    with warnings.catch_warnings():  # classes kept whole are no news here
+        warnings.simplefilter("ignore", EigencleanWarning)
+        started = time.perf_counter()
+        if name == yardstick.NAME:
+            verdict = yardstick.judge_with_cleanlab(case.features, case.labels)
+        else:
+            judge = build_detector(name, {}, seed=seed)
+            verdict = judge.fit(case.features, case.labels).judge(case.features, case.labels)
+        return verdict, time.perf_counter() - started
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return tree
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if there else None
