@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS, FINE
 from eigenclean.detect.decisions import Decision, at_most_false_flags, at_threshold, budget, decide
-from eigenclean.errors import EigencleanWarning, InvalidOption, MissingEvidence, MissingExtra
+from eigenclean.errors import EigencleanWarning, InvalidOption, MissingEvidence
 from eigenclean.verdict import Verdict
 
 # Few distinct values, so that there are ties, beside arbitrary ones.
@@ -140,10 +140,7 @@ def test_every_detector_judges_by_any_decision(name: str, noisy: tuple[Array, Ar
     X, y = noisy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EigencleanWarning)
-        try:
-            judge = DETECTORS[name]().fit(X, y)
-        except MissingExtra as error:
-            pytest.skip(str(error))
+        judge = DETECTORS[name]().fit(X, y)
     for rule in RULES:
         decision = Decision(**rule)
         verdict = judge.judge(X, y, decision=decision)

@@ -129,7 +129,7 @@ def test_margins_equal_a_slow_loop() -> None:
 class TestLogitDetectors:
     def test_logits_given(self, name: str) -> None:
         logits = LinearHead.fit(X, NOISY, 10).logits(X)
-        given = KINDS[name](head=None).judge(logits, NOISY)  # type: ignore[call-arg]
+        given = KINDS[name](head=None).judge(logits, NOISY)
         wrong = NOISY != Y
         assert given.flagged[wrong].mean() > 0.5
         assert given.flagged[~wrong].mean() < 0.1
@@ -141,7 +141,7 @@ class TestLogitDetectors:
     def test_suggests_the_most_probable_other_class(self, name: str) -> None:
         logits = 3 * np.random.default_rng(0).standard_normal((200, 4))
         y = np.where(np.arange(200) % 5 == 0, logits.argmin(axis=1), logits.argmax(axis=1))
-        verdict = KINDS[name](head=None).judge(logits, y)  # type: ignore[call-arg]
+        verdict = KINDS[name](head=None).judge(logits, y)
         assert verdict.n_flagged
         for i in np.flatnonzero(verdict.flagged):
             rivals = [j for j in range(4) if j != y[i]]
@@ -150,10 +150,10 @@ class TestLogitDetectors:
     def test_errors(self, name: str) -> None:
         kind = KINDS[name]
         with pytest.raises(InvalidData, match="one column for each of the 10 classes, got 64 columns"):
-            kind(head=None).fit(X, Y)  # type: ignore[call-arg]
+            kind(head=None).fit(X, Y)
         with pytest.raises(InvalidOption, match=f"{kind.__name__}: head must be 'linear' or None, got 'deep'"):
-            kind(head="deep").fit(X, Y)  # type: ignore[call-arg]
+            kind(head="deep").fit(X, Y)  # type: ignore[arg-type]
         with pytest.raises(InvalidOption, match="n_folds must be a whole number of at least 2, got 1"):
-            kind(n_folds=1).fit(X, Y)  # type: ignore[call-arg]
+            kind(n_folds=1).fit(X, Y)
         with pytest.raises(InvalidData, match="fitted on 64 features, got 10"):
             kind().fit(X, Y).score_samples(X[:, :10], Y)

@@ -1,6 +1,7 @@
 """Parquet, Arrow and CSV: the choice of columns, and what is refused in one sentence."""
 
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ def test_names_with_dots(tmp_path: Path) -> None:
 
 
 def test_the_index_of_pandas_is_no_feature(tmp_path: Path) -> None:
-    pandas: Any = pytest.importorskip("pandas")
+    pandas: Any = import_module("pandas")
     frame = pandas.DataFrame({**F, **L}, index=pandas.Index([10, 20, 30], name="row"))
     frame.to_parquet(tmp_path / "x.parquet")
     assert open_source(tmp_path / "x.parquet").features().shape == (3, 2)

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenclean.arrays import (
     Array,
+    Bools,
     Float64s,
     Ints,
     check_features,
@@ -166,7 +167,20 @@ class Detector(BaseEstimator, ABC):
         return self.cut_ if hasattr(self, "cut_") else self._new_cut(scores, codes)
 
     def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        return make_cut(self.cut).fit(scores, codes, len(self.classes_), ceiling=self._ceiling)
+        k, own = len(self.classes_), self._own_cut()
+        cut = (make_cut(self.cut) if own is None else own).fit(scores, codes, k, ceiling=self._ceiling)
+        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < self._fewest) | self._undecidable(cut)
+        return cut
+
+    _fewest: ClassVar[int] = 0  # classes with fewer samples are kept whole, whatever the cut thinks of them
+
+    def _own_cut(self) -> Cut | None:
+        """The decision that belongs to the method, when the options ask for it; None takes the cut they name."""
+        return None
+
+    def _undecidable(self, cut: Cut) -> Bools:
+        """Which classes, beyond those of the cut, say nothing about their labels."""
+        return np.zeros(len(self.classes_), dtype=bool)
 
     @property
     def _ceiling(self) -> float | None:

@@ -2,7 +2,7 @@
 
 import warnings
 from types import ModuleType
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -52,19 +52,6 @@ class ConfidentLearning(LogitDetector):
     name: ClassVar[str] = "confident"
 
     bounds_: Float64s
-
-    def __init__(
-        self,
-        *,
-        head: Literal["linear"] | None = "linear",
-        n_folds: int = 5,
-        cut: str | Cut = "fixed",
-        threshold: float = 0.5,
-    ) -> None:
-        self.head = head
-        self.n_folds = n_folds
-        self.cut = cut
-        self.threshold = threshold
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
         cleanlab = require("cleanlab", extra="cleanlab", caller="detector confident")

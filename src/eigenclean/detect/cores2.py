@@ -1,12 +1,11 @@
 """CORES²: a label is kept when its loss is below the average loss of all labels."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
 from eigenclean.arrays import Float64s, Ints
-from eigenclean.detect.cuts import Cut
 from eigenclean.detect.head import LogitDetector
 
 _FLOOR = 1e-8
@@ -41,19 +40,6 @@ class CORES2(LogitDetector):
     """
 
     name: ClassVar[str] = "cores2"
-
-    def __init__(
-        self,
-        *,
-        head: Literal["linear"] | None = "linear",
-        n_folds: int = 5,
-        cut: str | Cut = "fixed",
-        threshold: float = 0.5,
-    ) -> None:
-        self.head = head
-        self.n_folds = n_folds
-        self.cut = cut
-        self.threshold = threshold
 
     def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
         fit = np.log(softmax(logits, axis=1) + _FLOOR)

@@ -4,12 +4,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from eigenclean.arrays import Array, Float64s, Ints, gather, row_chunks, working_dtype
+from eigenclean.arrays import Array, Bools, Float64s, Ints, gather, row_chunks, working_dtype
 from eigenclean.detect.cuts import Cut, FixedCut
 from eigenclean.detect.fine import FINE, Score
 from eigenclean.progress import track
 
-_FEW = 10  # classes smaller than this are kept whole, as by the mixture cuts
 _CANDIDATES = 5  # classes that share the probability of being the right one
 
 
@@ -109,11 +108,13 @@ class FINERelative(FINE):
             best[part], share[part] = others[:, 0], usual[:, 0] / usual.sum(axis=1)
         return best, share
 
-    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        k = len(self.classes_)
-        cut = FixedCut(at=0.0).fit(scores, codes, k) if self.cut == "fixed" else super()._new_cut(scores, codes)
-        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < _FEW) | cut._alike()
-        return cut
+    _fewest: ClassVar[int] = 10  # as by the mixture cuts
+
+    def _own_cut(self) -> Cut | None:
+        return FixedCut(at=0.0) if self.cut == "fixed" else None
+
+    def _undecidable(self, cut: Cut) -> Bools:
+        return cut.alike()
 
     @property
     def _ceiling(self) -> float | None:

@@ -1,6 +1,7 @@
 """Folds by content: a row's fold depends on nothing but the row, so everyone finds it again."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Ints, row_chunks
 
@@ -16,11 +17,17 @@ def content_folds(features: Array, n_folds: int) -> Ints:
     >>> bool((content_folds(X, 3)[::-1] == content_folds(X[::-1], 3)).all())
     True
     """
+    return ((content_hash(features) >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
+
+
+def content_hash(features: Array, seed: int | None = 0) -> NDArray[np.uint64]:
+    """A number for each row that depends on its values alone; equal rows have equal numbers. High bits are best."""
     n, d = features.shape
-    multipliers = np.random.default_rng(0).integers(1, 1 << 63, size=d, dtype=np.uint64) | np.uint64(1)
+    multipliers = np.random.default_rng(seed).integers(1, 1 << 63, size=d, dtype=np.uint64) | np.uint64(1)
     hashed = np.empty(n, dtype=np.uint64)
     for part in row_chunks(n, 8 * d):
         # float32, so that the precision in which the data come does not matter; + 0 turns −0 into 0.
-        bits = np.ascontiguousarray(features[part], dtype=np.float32) + np.float32(0)
+        with np.errstate(over="ignore"):
+            bits = np.ascontiguousarray(features[part], dtype=np.float32) + np.float32(0)
         hashed[part] = np.vecdot(bits.view(np.uint32).astype(np.uint64), multipliers)
-    return ((hashed >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
+    return hashed

@@ -3,22 +3,21 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
 
-from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.detect.base import Detector
 from eigenclean.detect.cuts import Cut, FixedCut
 from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver, UnitRows
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.neighbours import check_count
-from eigenclean.detect.noisy_labels import NoisyLabels, _newton
+from eigenclean.detect.noisy_labels import NoisyLabels, newton_step
 from eigenclean.errors import InvalidData, InvalidOption
 
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.9)  # the last for more columns than rows
-_FEW = 3  # classes smaller than this are kept whole: there is nobody to compare them with
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,20 @@ class LogitDetector(Detector):
     softmax turns into probabilities, such as their logarithms. They should be out of sample too.
     """
 
-    head: Literal["linear"] | None
-    n_folds: int
     _head: LinearHead | None
+
+    def __init__(
+        self,
+        *,
+        head: Literal["linear"] | None = "linear",
+        n_folds: int = 5,
+        cut: str | Cut = "fixed",
+        threshold: float = 0.5,
+    ) -> None:
+        self.head = head
+        self.n_folds = n_folds
+        self.cut = cut
+        self.threshold = threshold
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -139,14 +149,12 @@ class LogitDetector(Detector):
     def _n_columns(self) -> int:
         return len(self.classes_) if self._head is None else self._head.n_columns
 
-    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        k, own = len(self.classes_), self._own_cut()
-        cut = super()._new_cut(scores, codes) if own is None else own.fit(scores, codes, k)
-        cut.whole_ = cut.whole_ | cut._alike() | (np.bincount(codes, minlength=k) < _FEW)
-        return cut
+    _fewest: ClassVar[int] = 3  # there is nobody to compare a smaller class with
+
+    def _undecidable(self, cut: Cut) -> Bools:
+        return cut.alike()
 
     def _own_cut(self) -> Cut | None:
-        """The detector's own decision, if the options ask for it."""
         return FixedCut(at=0.0) if self.cut == "fixed" else None
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
@@ -182,7 +190,7 @@ def _calibrated(values: Float64s, codes: Ints, max_iter: int = 50) -> NoisyLabel
     for _ in range(max_iter):
         prior = model.prior(values)
         own = np.maximum(prior[np.arange(n), codes], 1e-300)
-        scale, offsets = _newton(model, values, prior, target)
+        scale, offsets = newton_step(model, values, prior, target)
         change = max(abs(scale - model.scale) / model.scale, float(np.abs(offsets - model.offsets).max()))
         model = NoisyLabels(scale, offsets, model.transition, float(np.log(own).mean()))
         if change < 1e-9:

@@ -7,10 +7,9 @@ import numpy as np
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints, row_chunks
 from eigenclean.detect.base import Detector
 from eigenclean.detect.cuts import Cut, QuantileCut
+from eigenclean.detect.folds import content_hash
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
-
-_FEW = 10  # classes smaller than this are kept whole, as by the mixture cuts
 
 
 class MCD(Detector):
@@ -163,29 +162,14 @@ class MCD(Detector):
     def _n_columns(self) -> int:
         return int(self.means_.shape[1])
 
-    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        k = len(self.classes_)
-        if self.cut == "quantile":
-            cut: Cut = QuantileCut(fraction=1 - self.fraction).fit(scores, codes, k)
-        else:
-            cut = super()._new_cut(scores, codes)
-        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < _FEW)
-        return cut
+    _fewest: ClassVar[int] = 10  # as by the mixture cuts
+
+    def _own_cut(self) -> Cut | None:
+        return QuantileCut(fraction=1 - self.fraction) if self.cut == "quantile" else None
 
 
 def _random_keys(X: Array, random_state: int | None) -> Float64s:
-    """A random number for each row that depends on its values alone, so that the order of rows does not matter.
-
-    A multilinear hash of the values in single precision: equal rows have equal keys.
-    """
-    rng = np.random.default_rng(random_state)
-    factors = rng.integers(1, 1 << 63, X.shape[1], dtype=np.uint64) | np.uint64(1)
-    keys = np.empty(len(X))
-    for part in row_chunks(len(X), X.shape[1] * 12):
-        with np.errstate(over="ignore"):
-            block = X[part].astype(np.float32) + np.float32(0)  # no minus zero
-        bits = np.ascontiguousarray(block).view(np.uint32).astype(np.uint64)
-        mixed = bits @ factors
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys[part] = mixed >> np.uint64(11)
-    return keys
+    """A random number for each row that depends on its values alone, so that the order of rows does not matter."""
+    mixed = content_hash(X, random_state)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(mixed >> np.uint64(11), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from eigenclean.progress import track
 
 Float32s = NDArray[np.float32]
 
-FEW = 10  # classes smaller than this are kept whole, as by the mixture cuts
 _SPARE = 5  # more candidates than asked for: their exact distances settle what single precision cannot
 _COINCIDES = 1e-6  # distance of unit vectors that are the same row
 _QUERIES = 1 << 12  # rows per search
@@ -148,15 +147,13 @@ class NeighbourDetector(Detector):
     def _n_columns(self) -> int:
         return int(self._neighbours.rows.shape[1])
 
-    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        cut = self._own_cut() if self.cut == "fixed" else None
-        cut = super()._new_cut(scores, codes) if cut is None else cut.fit(scores, codes, len(self.classes_))
-        few = np.bincount(codes, minlength=len(self.classes_)) < FEW
-        cut.whole_ = cut.whole_ | few | self._featureless
-        return cut
+    _fewest: ClassVar[int] = 10  # as by the mixture cuts
 
-    def _own_cut(self) -> Cut:
-        return FixedCut(at=self._boundary)
+    def _own_cut(self) -> Cut | None:
+        return FixedCut(at=self._boundary) if self.cut == "fixed" else None
+
+    def _undecidable(self, cut: Cut) -> Bools:
+        return self._featureless
 
     def _votes(self, found: Found, part: slice | Ints) -> Float64s:
         """For some of the rows, the votes of their neighbours for each class: cosines, and a little for all."""

@@ -72,7 +72,7 @@ class NoisyLabels:
             joint /= evidence
             # The first rounds are for β and b alone, or T would adapt to a scale that is still wrong.
             transition = _transition(joint, codes, k) if number >= 2 else model.transition
-            scale, offsets = _newton(model, discriminants, prior, joint)
+            scale, offsets = newton_step(model, discriminants, prior, joint)
             model = NoisyLabels(scale, offsets, transition, likelihood)
         return model
 
@@ -92,7 +92,8 @@ def _transition(posterior: Float64s, codes: Ints, k: int) -> Float64s:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def _newton(model: NoisyLabels, g: Float64s, prior: Float64s, posterior: Float64s) -> tuple[float, Float64s]:
+def newton_step(model: NoisyLabels, g: Float64s, prior: Float64s, posterior: Float64s) -> tuple[float, Float64s]:
+    """β and b, one Newton step closer to where P(y | x) agrees with the ``posterior`` on average."""
     n, k = g.shape
     rest = posterior - prior
     gradient = np.concatenate([[np.vdot(rest, g)], rest.sum(axis=0)]) / n

@@ -113,8 +113,9 @@ class SimiFeat(NeighbourDetector):
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         return self._suggest_from(self._neighbours.find(X, codes, self.k - 1), codes, rows)
 
-    def _own_cut(self) -> Cut:
-        return super()._own_cut() if self.mode == "vote" else _Shares(self.flag_shares_)
+    def _own_cut(self) -> Cut | None:
+        own = super()._own_cut()
+        return own if own is None or self.mode == "vote" else _Shares(self.flag_shares_)
 
 
 class _Shares(Cut):
@@ -129,7 +130,7 @@ class _Shares(Cut):
             QuantileCut(fraction=float(share)).fit(scores[rows[k]], zeros[rows[k]], 1)
             for k, share in enumerate(self.shares)
         ]
-        return self._alike()
+        return self.alike()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         p = np.empty(len(scores))

@@ -69,7 +69,7 @@ class Cut(BaseEstimator, ABC):
         """What was learned, for the record and the report; nothing by default."""
         return {}
 
-    def _alike(self) -> Bools:
+    def alike(self) -> Bools:
         """Which classes have scores that differ by no more than rounding in float32, or none at all."""
         spread = self.levels_[:, -1] - self.levels_[:, 0]
         return np.asarray(spread <= _ALIKE * np.abs(self.levels_).max(axis=1))

@@ -28,7 +28,7 @@ class KMeansCut(Cut):
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self.centres_, valid = best_two_means(scores, rows, min_samples=self.min_samples)
-        return np.asarray(~valid | self._alike())
+        return np.asarray(~valid | self.alike())
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         low, high = self.centres_[groups, 0], self.centres_[groups, 1]

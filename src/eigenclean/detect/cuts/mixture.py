@@ -83,7 +83,7 @@ class MixtureCut(Cut):
             regularisation=self.regularisation,
             min_samples=self.min_samples,
         )
-        whole = np.asarray(~self.mixtures_.valid | self._alike())
+        whole = np.asarray(~self.mixtures_.valid | self.alike())
         self.p_two_ = np.where(whole, 0.0, 1.0)
         if self.split == "auto" and not whole.all():
             self.p_two_ *= self._probability_of_two(scores, rows)

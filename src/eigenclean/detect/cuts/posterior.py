@@ -22,7 +22,7 @@ class PosteriorCut(Cut):
         self.min_samples = min_samples
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        return np.asarray((rows.counts < self.min_samples) | self._alike())
+        return np.asarray((rows.counts < self.min_samples) | self.alike())
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         return np.asarray(expit(scores))

@@ -31,7 +31,7 @@ class QuantileCut(Cut):
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self._starts, self._sorted = rows.starts, scores
-        return self._alike()
+        return self.alike()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         rank = np.empty(len(scores))
