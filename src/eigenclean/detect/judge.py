@@ -19,7 +19,7 @@ _SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
 class Judge(Detector):
     """P(label right) from class moments, out of sample, with an unknown transition matrix.
 
-    1. Features become directions (length 1, centred); per class and fold only sums are kept, and per fold one second moment.
+    1. Features become directions (length 1, centred); sums are kept per class and fold, a second moment per fold.
     2. Each fold is judged by the moments of the others, total minus fold, with a shrunk linear discriminant: the
        model under which FINE's theorem holds, with all its directions instead of one.
     3. The discriminants and a transition matrix T are calibrated together on the given labels (EM).
