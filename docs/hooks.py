@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 import eigenclean
 from eigenclean.cli.app import app
-from eigenclean.detect import DETECTORS, Detector
+from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.noise import NOISES, Noise
 
@@ -178,8 +178,8 @@ def _home(module: ModuleType, name: str) -> str:
 
 _DETECTORS = (
     "A detector scores every label and turns the scores into a verdict. Choose one with `eigenclean detect "
-    "--method NAME`, `detector(name)` or `find_label_issues(labels, features, method=name)`; set its options with "
-    "`--set option=value` or as keywords."
+    "--method NAME`, `detector(name)` or `find_label_issues(labels, features, method=name)`; without a name it is "
+    f"`{DEFAULT}`. Set its options with `--set option=value` or as keywords."
 )
 _CUTS = (
     "A cut turns the scores of a detector into probabilities that the label is right. Choose one with `--set "

@@ -3,7 +3,7 @@
 >>> import eigenclean
 >>> from sklearn.datasets import load_digits
 >>> X, y = load_digits(return_X_y=True)
->>> verdict = eigenclean.FINE().fit(X, y).judge(X, y)
+>>> verdict = eigenclean.detector().judge(X, y)
 """
 
 from typing import TYPE_CHECKING, Any

@@ -59,6 +59,9 @@ def _object_npz(path: Path) -> list[str]:
     return [str(path / "x.npz")]
 
 
+FINE = ["--method", "fine"]
+
+
 def _good(path: Path) -> list[str]:
     return _npz(path, features=X, labels=Y)
 
@@ -101,10 +104,13 @@ CASES: dict[str, tuple[Callable[[Path], list[str]], list[str]]] = {
     "threshold out of range": (lambda p: [*_good(p), "--threshold", "1.5"], ["threshold", "0 and 1", "1.5"]),
     "threshold not a number": (lambda p: [*_good(p), "--threshold", "high"], ["threshold", "valid number"]),
     "unknown method": (lambda p: [*_good(p), "--method", "fin"], ["did you mean 'fine'"]),
-    "unknown option": (lambda p: [*_good(p), "--set", "subst=1"], ["did you mean 'subset'"]),
-    "unknown option of the cut": (lambda p: [*_good(p), "--set", "cut.splt=always"], ["did you mean 'split'"]),
-    "bad value of the cut": (lambda p: [*_good(p), "--set", "cut.split=maybe"], ["split must be", "maybe"]),
-    "bad value": (lambda p: [*_good(p), "--set", "preset=novel"], ["preset must be one of", "novel"]),
+    "unknown option": (lambda p: [*_good(p), *FINE, "--set", "subst=1"], ["did you mean 'subset'"]),
+    "unknown option of the cut": (
+        lambda p: [*_good(p), *FINE, "--set", "cut.splt=always"],
+        ["did you mean 'split'"],
+    ),
+    "bad value of the cut": (lambda p: [*_good(p), *FINE, "--set", "cut.split=maybe"], ["split must be", "maybe"]),
+    "bad value": (lambda p: [*_good(p), *FINE, "--set", "preset=novel"], ["preset must be one of", "novel"]),
     "setting without value": (lambda p: [*_good(p), "--set", "subset"], ["option=value"]),
 }
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from eigenclean import Verdict, __version__
+from eigenclean.arrays import Array
 from eigenclean.detect import DETECTORS
+from eigenclean.metrics import reliability_curve
 from eigenclean.noise import NOISES
 
 Cli = Callable[..., Any]
@@ -28,7 +30,7 @@ def test_noise_then_detect_then_score(cli: Cli, tmp_path: Path) -> None:
     with np.load(noisy) as arrays:
         assert np.mean(arrays["labels"] != truth) == pytest.approx(made["true_rate"])
         assert set(arrays) == {"features", "labels", "ids", "images"}  # the truth is not among them
-    assert cli("detect", noisy, "--out", tmp_path / "run").code == 0
+    assert cli("detect", noisy, "--out", tmp_path / "run", "--method", "fine").code == 0
     ran = cli("score", tmp_path / "run", "--truth", made["truth"], "--json")
     quality = json.loads(ran.out)
     verdict = Verdict.load(tmp_path / "run")
@@ -38,6 +40,56 @@ def test_noise_then_detect_then_score(cli: Cli, tmp_path: Path) -> None:
     assert quality["noise_rate"] == pytest.approx(made["true_rate"])
     assert quality["auroc"] > 0.8
     assert "AUROC" in cli("score", tmp_path / "run", "--truth", made["truth"]).out
+
+
+@pytest.fixture
+def scored(cli: Cli, npz: Path, tmp_path: Path, digits: tuple[Array, Array, Array]) -> tuple[Path, Path]:
+    """The folder of a run, and the truth of its labels."""
+    np.save(tmp_path / "truth.npy", digits[2])
+    assert cli("detect", npz, "--out", tmp_path / "run", "--method", "fine").code == 0
+    return tmp_path / "run", tmp_path / "truth.npy"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_score_shows_the_result_in_the_report(cli: Cli, scored: tuple[Path, Path], as_json: bool) -> None:
+    run, truth = scored
+    page, others = (
+        run / "report.html",
+        {name: (run / name).read_bytes() for name in ("summary.json", "verdict.parquet")},
+    )
+    assert "nobody has checked them" in page.read_text()
+    ran = cli("score", run, "--truth", truth, *(["--json"] if as_json else []))
+    assert ran.code == 0, ran.err
+    assert ran.err == f"added to {page}, with a reliability plot\n"
+    assert "Measured against the known truth" in page.read_text()
+    verdict = Verdict.load(run)
+    curve = reliability_curve(verdict.p_clean, verdict.labels == np.load(truth))
+    assert f"Calibration error (ECE) {curve.expected_error:.3f}" in page.read_text()
+    assert "nobody has checked them" not in page.read_text()
+    first = page.read_bytes()
+    assert cli("score", run, "--truth", truth).code == 0
+    assert page.read_bytes() == first
+    assert {name: (run / name).read_bytes() for name in others} == others
+    assert len(list(run.iterdir())) == 3
+
+
+def test_score_leaves_the_report_alone_when_told_or_when_it_is_of_another_run(
+    cli: Cli, npz: Path, scored: tuple[Path, Path]
+) -> None:
+    run, truth = scored
+    before = (run / "report.html").read_bytes()
+    ran = cli("score", run, "--truth", truth, "--no-report")
+    assert (ran.code, ran.err) == (0, "")
+    assert cli("detect", npz, "--out", run, "--method", "fine", "--budget", 5, "--no-report").code == 0
+    ran = cli("score", run, "--truth", truth)
+    assert ran.code == 0
+    assert "AUROC" in ran.out
+    assert ran.err == f"note: {run}/report.html is not the report of this verdict; run `eigenclean detect` again\n"
+    assert (run / "report.html").read_bytes() == before
+    (run / "report.html").unlink()
+    ran = cli("score", run, "--truth", truth)
+    assert (ran.code, ran.err) == (0, "")
+    assert not (run / "report.html").exists()
 
 
 def test_noise_is_the_same_for_the_same_seed(cli: Cli, tmp_path: Path) -> None:
@@ -54,7 +106,9 @@ def test_demo_prints_the_table_and_writes_a_report(cli: Cli, tmp_path: Path) -> 
     assert "labels look wrong" in ran.out
     assert "AUROC" in ran.out
     assert "report.html" in ran.out
-    assert "Measured against the known truth" in (tmp_path / "demo" / "report.html").read_text()
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert "Measured against the known truth" in page
+    assert 'class="figure reliability"' in page
     quality = json.loads(cli("demo", "--out", tmp_path / "demo", "--json").out)["quality"]["FINE"]
     assert quality["f"] > 0.9
     assert quality["auroc"] > 0.93

@@ -12,10 +12,11 @@ import pytest
 
 from eigenclean import FINE, Verdict, __version__
 from eigenclean.arrays import Array
+from eigenclean.metrics import noise_rate_interval
 
 SUMMARY = {
-    "n_samples", "n_classes", "n_flagged", "estimated_noise_rate", "per_class", "method", "parameters", "seconds",
-    "version", "data_hash",
+    "n_samples", "n_classes", "n_flagged", "estimated_noise_rate", "estimated_noise_rate_interval", "per_class",
+    "method", "parameters", "seconds", "version", "data_hash",
 }  # fmt: skip
 COLUMNS = [
     "id", "given_label", "is_label_issue", "label_score",
@@ -28,7 +29,7 @@ Cli = Callable[..., Any]
 
 def test_writes_verdict_summary_and_report(cli: Cli, npz: Path, tmp_path: Path, digits: Digits) -> None:
     out = tmp_path / "run"
-    ran = cli("detect", npz, "--out", out, "--csv")
+    ran = cli("detect", npz, "--out", out, "--csv", "--method", "fine")
     assert ran.code == 0, ran.err
     assert {file.name for file in out.iterdir()} == {
         "verdict.parquet",
@@ -48,6 +49,10 @@ def test_writes_verdict_summary_and_report(cli: Cli, npz: Path, tmp_path: Path, 
     np.testing.assert_allclose(loaded.p_clean, expected.p_clean)
     assert summary["n_flagged"] == expected.n_flagged
     assert f"{expected.n_flagged} of 600 labels look wrong" in ran.out
+    low, high = summary["estimated_noise_rate_interval"]
+    assert (low, high) == pytest.approx(noise_rate_interval(expected.p_clean))
+    rate = summary["estimated_noise_rate"]
+    assert f"estimated noise rate {100 * rate:.1f} % ({100 * low:.1f} to {100 * high:.1f} %); fine" in ran.out
     page = (out / "report.html").read_text()
     assert f"eigenclean detect {npz}" in page or "Run it again" in page
 
@@ -92,8 +97,8 @@ def test_every_form_gives_the_same_verdict(cli: Cli, npz: Path, tmp_path: Path, 
         else:
             with pa.OSFile(str(source), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table)
-    assert cli("detect", npz, "--out", tmp_path / "a").code == 0
-    ran = cli("detect", source, *options, "--out", tmp_path / "b")
+    assert cli("detect", npz, "--out", tmp_path / "a", "--method", "fine").code == 0
+    ran = cli("detect", source, *options, "--out", tmp_path / "b", "--method", "fine")
     assert ran.code == 0, ran.err
     a, b = Verdict.load(tmp_path / "a"), Verdict.load(tmp_path / "b")
     np.testing.assert_array_equal(a.flagged, b.flagged)
@@ -104,7 +109,7 @@ def test_a_small_class_is_a_note_not_a_traceback(cli: Cli, tmp_path: Path, digit
     labels = digits[1].copy()
     labels[:3] = 77
     np.savez(tmp_path / "x.npz", features=digits[0], labels=labels)
-    ran = cli("detect", tmp_path / "x.npz", "--out", tmp_path / "run")
+    ran = cli("detect", tmp_path / "x.npz", "--out", tmp_path / "run", "--method", "fine")
     assert ran.code == 0
     assert re.search(r"^note: FINE: class 77 kept whole", ran.err, re.M)
     assert "Warning" not in ran.err

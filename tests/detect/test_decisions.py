@@ -28,7 +28,8 @@ def slow_false_flags(p: Array, share: float) -> Bools:
     best = np.zeros(len(p), dtype=bool)
     for level in np.unique(p):
         flagged = np.array([value <= level for value in p])
-        if float(np.mean(p[flagged])) <= share * (1 + 1e-12) and flagged.sum() > best.sum():
+        expected = (float(p[flagged].sum()) + 0.0005 * len(p)) / int(flagged.sum())
+        if expected <= share * (1 + 1e-12) and flagged.sum() > best.sum():
             best = flagged
     return best
 
@@ -38,7 +39,8 @@ def test_false_flags_equal_a_search_over_all_cuts(p: Array, share: float) -> Non
     found, slow = at_most_false_flags(p, share), slow_false_flags(p, share)
     if (found != slow).any():  # only where rounding decides
         larger = found | slow
-        assert abs(float(np.mean(p[larger])) - share) < 1e-12
+        expected = (float(p[larger].sum()) + 0.0005 * len(p)) / int(larger.sum())
+        assert abs(expected - share) < 1e-12
 
 
 @given(probabilities, shares)
@@ -73,7 +75,16 @@ def test_a_threshold_is_a_comparison(p: Array, t: float) -> None:
 @settings(max_examples=30)
 @given(st.integers(1, 3000), st.sampled_from([0.05, 0.1, 0.3, 0.7]))
 def test_equal_probabilities_at_the_very_share_are_all_flagged(n: int, share: float) -> None:
-    assert at_most_false_flags(np.full(n, share), share).all()  # whatever rounding makes of the mean
+    at = share - 0.0005  # and 5 in 10 000 that nobody foresees make the share
+    assert at_most_false_flags(np.full(n, at), share).all()  # whatever rounding makes of the mean
+
+
+def test_a_few_suspects_in_much_clean_data_are_left_alone() -> None:
+    p = np.full(20_000, 0.999)
+    p[:15] = 0.001
+    assert not at_most_false_flags(p, 0.1).any()
+    p[:300] = 0.001
+    assert at_most_false_flags(p, 0.1)[:300].all()
 
 
 def test_honest_probabilities_keep_the_promise() -> None:

@@ -1,6 +1,8 @@
 """`bench quality`: cells are measured rightly, marked when they cannot be, and never measured twice."""
 
+import gzip
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import asdict, replace
 from importlib import import_module
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 from eigenclean.arrays import Array
 from eigenclean.cli.bench import bench
 from eigenclean.detect import DETECTORS, FINE
+from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.experiments.benchmarks import quality, quality_data, quality_yardstick
 from eigenclean.experiments.benchmarks.quality import Cell, fingerprint, read_cells, run, summary_rows, write_cells
@@ -53,15 +56,38 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "cifar10_lite1_20k.npz", features=features, clean=clean, **sets)
     names = np.array([f"intent {k}" for k in range(10)])
     np.savez(folder / "banking77_minilm.npz", features=features, labels=names[clean])
+    write_fashion(folder / "fashion-mnist")
     return folder
+
+
+def write_idx(path: Path, values: Array) -> None:
+    """As the Debian package dataset-fashion-mnist has them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    head = b"\0\0\x08" + bytes([values.ndim]) + np.array(values.shape, dtype=">u4").tobytes()
+    path.write_bytes(gzip.compress(head + values.astype(np.uint8).tobytes()))
+
+
+def write_fashion(folder: Path, n: int = 400) -> tuple[Array, Array]:
+    """Images of ten kinds, in the layout of the real files."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(10, size=n)
+    images = np.clip(rng.normal(60, 20, (n, 28, 28)) + 120 * (np.arange(28) // 3 == labels[:, None, None]), 0, 255)
+    images = images.astype(np.uint8)
+    write_idx(folder / "train-images-idx3-ubyte.gz", images)
+    write_idx(folder / "train-labels-idx1-ubyte.gz", labels)
+    return images, labels
 
 
 def test_the_settings_are_those_of_the_issue() -> None:
     cifar = [f"sym-{rate}" for rate in (0, 2, 20, 50, 80)] + ["asym-40", "instance-40"]
     cifar += [f"human-{which}" for which in ("aggre", "rand1", "worst")]
+    trained = [f"sym-{rate}" for rate in (0, 20, 50, 80)]
     assert list(SETTINGS) == [
         *(f"cifar10/{name}" for name in cifar),
-        *("cifar10-10to1/sym-20", "cifar10-10to1/sym-50", "banking77/sym-20", "banking77/sym-50"),
+        *("cifar10-10to1/sym-20", "cifar10-10to1/sym-50"),
+        *(f"cifar10-net/{name}" for name in (*trained, "asym-40")),
+        *("banking77/sym-20", "banking77/sym-50"),
+        *(f"{data}/{name}" for data in ("fashion", "fashion-net") for name in (*trained, "pair-40")),
         *(f"{data}/sym-{rate}" for data in ("digits", "digits-net") for rate in (0, 20, 50)),
     ]
 
@@ -105,6 +131,12 @@ def test_figures_are_right() -> None:
     assert found["noisy_precision"] == pytest.approx((~clean)[verdict.flagged].mean())
     assert found["flagged_share"] == pytest.approx(verdict.flagged.mean())
     assert set(found) == set(quality.FIGURES)
+    assert found["suggestion_accuracy"] == pytest.approx(
+        (verdict.suggested == case.truth.labels)[verdict.flagged & ~clean].mean()
+    )
+    promised = FINE().judge(case.features, case.labels, decision=Decision(max_false_flags=0.1)).flagged
+    assert found["false_flags_at_10"] == pytest.approx(clean[promised].mean())
+    assert found["found_at_10"] == pytest.approx(promised[~clean].mean())
     assert found["seconds"] is not None and found["seconds"] > 0
 
 
@@ -112,6 +144,12 @@ def test_clean_data_have_no_ranking_and_no_recall() -> None:
     found = quality.measure("fine", SETTINGS["digits/sym-0"].make(None, 0))
     assert found["auroc"] is None and found["noisy_recall"] is None and found["noisy_precision"] is None
     assert found["clean_flagged"] == pytest.approx(found["flagged_share"])
+    assert found["false_flags_at_10"] is None and found["found_at_10"] is None
+
+
+def test_without_a_flag_no_flag_is_wrong() -> None:
+    found = quality.promise_kept(np.array([0.8, 0.9]), np.array([True, False]))
+    assert found == {"false_flags_at_10": None, "found_at_10": 0.0}
 
 
 def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
@@ -175,6 +213,93 @@ def test_missing_data_are_marked_and_tried_again(files: Path, counted: list[str]
         SETTINGS["banking77/sym-20"].make(files / "nowhere", 0)
 
 
+def test_fashion_is_found_in_the_folder_or_where_debian_puts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = SETTINGS["fashion/sym-0"]
+    monkeypatch.setattr(quality_data, "_DEBIAN", tmp_path / "debian" / "fashion-mnist")
+    for folder in (None, tmp_path):
+        with pytest.raises(MissingData, match="Debian package dataset-fashion-mnist, or train-images-idx3-ubyte"):
+            setting.make(folder, 0)
+    images, labels = write_fashion(tmp_path / "debian" / "fashion-mnist", n=30)
+    case = setting.make(None, 0)
+    np.testing.assert_array_equal(case.labels, labels)
+    np.testing.assert_allclose(case.features, images.reshape(30, 784) / 255, rtol=1e-6)
+    for place, n in ((tmp_path / "own", 20), (tmp_path / "own" / "fashion-mnist", 10)):  # what is nearer wins
+        write_fashion(place, n)
+        assert len(setting.make(tmp_path / "own", 0).labels) == n
+    assert len(setting.make(tmp_path / "elsewhere", 0).labels) == 30
+
+
+def test_only_the_first_images_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = write_fashion(tmp_path, n=50)
+    monkeypatch.setattr(quality_data, "_MOST", 40)
+    case = SETTINGS["fashion/sym-0"].make(tmp_path, 0)
+    np.testing.assert_array_equal(case.labels, labels[:40])
+    np.testing.assert_allclose(case.features[-1], images[39].ravel() / 255, rtol=1e-6)
+
+
+def test_the_real_fashion_mnist() -> None:
+    if not quality_data._DEBIAN.is_dir():
+        pytest.skip("needs the Debian package dataset-fashion-mnist; other tests read small files of that layout")
+    case = SETTINGS["fashion/sym-0"].make(None, 0)
+    assert case.features.shape == (20_000, 784)
+    assert case.features.min() == 0 and case.features.max() == 1
+    assert case.labels[:10].tolist() == [9, 0, 0, 3, 0, 2, 7, 2, 5, 5]
+    assert (np.bincount(case.labels) > 1900).all()
+
+
+@pytest.mark.parametrize("kind", ["not gzip", "cut short", "few values", "other type", "empty"])
+def test_broken_idx_files_are_one_sentence(kind: str, tmp_path: Path) -> None:
+    write_fashion(tmp_path, 20)
+    path = tmp_path / "train-images-idx3-ubyte.gz"
+    whole = path.read_bytes()
+    content = {
+        "not gzip": b"hello",
+        "cut short": whole[: len(whole) // 2],
+        "few values": gzip.compress(gzip.decompress(whole)[:-1]),
+        "other type": gzip.compress(b"\0\0\x0d" + gzip.decompress(whole)[3:]),
+        "empty": gzip.compress(b""),
+    }
+    path.write_bytes(content[kind])
+    with pytest.raises(
+        InvalidData, match=r"train-images-idx3-ubyte.gz is not a readable gzipped idx file"
+    ) as error:
+        SETTINGS["fashion/sym-0"].make(tmp_path, 0)
+    assert "\n" not in str(error.value)
+
+
+def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
+    write_fashion(tmp_path, 20)
+    write_idx(tmp_path / "train-labels-idx1-ubyte.gz", np.zeros(19))
+    with pytest.raises(InvalidData, match="do not belong together"):
+        SETTINGS["fashion/sym-0"].make(tmp_path, 0)
+
+
+@pytest.mark.parametrize("data", ["cifar10-net", "fashion-net", "digits-net"])
+def test_networks_learn_the_noisy_labels(data: str, files: Path) -> None:
+    noisy, pixels = SETTINGS[f"{data}/sym-50"], SETTINGS[f"{data.removesuffix('-net')}/sym-50"]
+    case, plain, other = noisy.make(files, 0), pixels.make(files, 0), noisy.make(files, 1)
+    np.testing.assert_array_equal(case.labels, plain.labels)
+    assert case.features.shape == (len(plain.features), 128)
+    assert (case.features >= 0).all() and case.features.std() > 0
+    assert not np.array_equal(case.features, other.features)
+    # Never the right labels: given these, it is another network.
+    clean = SETTINGS[f"{data}/sym-0"].make(files, 0)
+    assert not np.allclose(case.features, clean.features)
+
+
+def test_networks_without_torch_are_marked(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def require(module: str, *, extra: str, caller: str) -> Any:
+        raise MissingExtra(f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'")
+
+    monkeypatch.setattr(quality_data, "require", require)
+    cells = run(detectors=["fine"], settings=["fashion-net/sym-20", "cifar10-net/sym-20"], seeds=1, data=files)
+    assert [cell.status for cell in cells] == ["missing", "missing"]
+    assert cells[0].note.startswith("bench quality, cifar10-net needs torch")
+    assert "eigenclean[train]" in cells[1].note
+
+
 def test_missing_extras_and_failures_are_marked_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def require(module: str, **words: Any) -> Any:
         raise MissingExtra("needs cleanlab, which is not installed")
@@ -197,27 +322,55 @@ def test_a_key_depends_on_options_noise_and_code(monkeypatch: pytest.MonkeyPatch
     key = fingerprint("fine", first, 0)
     assert key == fingerprint("fine", first, 0)
     others = {fingerprint("fine", second, 0), fingerprint("fine", first, 1), fingerprint(YARDSTICK, first, 0)}
-    monkeypatch.setattr(quality, "code_hash", lambda module: "edited")
+    with monkeypatch.context() as patched:
+        patched.setattr(quality, "code_hash", lambda *patterns: "edited")
+        others.add(fingerprint("fine", first, 0))
+    monkeypatch.setattr(quality, "FIGURES", (*quality.FIGURES, "another"))
     others.add(fingerprint("fine", first, 0))
-    assert len(others | {key}) == 5
+    assert len(others | {key}) == 6
 
 
-def test_code_counts_but_comments_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def hash_of(name: str, text: str) -> str:
-        (tmp_path / f"{name}.py").write_text(text)
-        return quality.code_hash(name)
+@pytest.mark.parametrize(
+    ("edited", "detector", "setting", "counts"),
+    [
+        ("detect/base.py", "fine", "digits/sym-20", True),
+        ("detect/decisions.py", "fine", "digits/sym-20", True),
+        ("detect/cuts/gaussian.py", "fine", "digits/sym-20", True),
+        ("detect/knn.py", "fine", "digits/sym-20", True),  # which detectors use which files is not for us to guess
+        ("mixture.py", "fine", "digits/sym-20", True),
+        ("moments.py", "fine", "digits/sym-20", True),
+        ("report/words.py", "fine", "digits/sym-20", False),
+        ("detect/base.py", YARDSTICK, "digits/sym-20", False),
+        ("experiments/benchmarks/quality_yardstick.py", YARDSTICK, "digits/sym-20", True),
+        ("experiments/network_features.py", "fine", "fashion/sym-20", False),
+        ("experiments/network_features.py", "fine", "fashion-net/sym-20", True),
+    ],
+)
+def test_what_was_edited_is_measured_again(
+    edited: str, detector: str, setting: str, counts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(quality._SOURCE, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+    hash_of = quality.code_hash.__wrapped__
+    monkeypatch.setattr(quality, "code_hash", lambda *patterns: hash_of(*patterns, root=tmp_path / "copy"))
+    before = fingerprint(detector, SETTINGS[setting], 0)
+    with open(tmp_path / "copy" / edited, "a", encoding="utf-8") as file:
+        file.write("\n# a comment\n")
+    assert fingerprint(detector, SETTINGS[setting], 0) == before
+    with open(tmp_path / "copy" / edited, "a", encoding="utf-8") as file:
+        file.write("\nedited = 1\n")
+    assert (fingerprint(detector, SETTINGS[setting], 0) != before) == counts
 
-    monkeypatch.syspath_prepend(tmp_path)
-    one = hash_of("qa_one", '"""Doc."""\nfrom eigenclean.moments import ClassMoments\nx = 1  # why\n')
-    two = hash_of("qa_two", '"""Other."""\n\nfrom eigenclean.moments import ClassMoments\nx = 1\n')
-    three = hash_of("qa_three", "from eigenclean.moments import ClassMoments\nx = 2\n")
-    assert len({one, two, three}) == 3  # modules differ by name already
-    (tmp_path / "qa_one.py").write_text('"""New."""\nfrom eigenclean.moments import ClassMoments\n\nx = 1\n')
-    quality.code_hash.cache_clear()
-    assert quality.code_hash("qa_one") == one
-    (tmp_path / "qa_one.py").write_text("from eigenclean.moments import ClassMoments\nx = 3\n")
-    quality.code_hash.cache_clear()
-    assert quality.code_hash("qa_one") != one
+
+def test_code_counts_but_comments_and_docstrings_do_not(tmp_path: Path) -> None:
+    def hash_of(text: str, name: str = "a.py") -> str:
+        for old in tmp_path.glob("*.py"):
+            old.unlink()
+        (tmp_path / name).write_text(text)
+        return quality.code_hash.__wrapped__("*.py", root=tmp_path)
+
+    one = hash_of('"""Doc."""\nx = 1  # why\n')
+    assert hash_of('"""Other."""\n\nx = 1\n') == one
+    assert len({one, hash_of("x = 2\n"), hash_of("x = 1\n", "b.py")}) == 3
 
 
 def test_rows_are_means_over_seeds() -> None:
@@ -340,6 +493,22 @@ def test_the_table_marks_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
     assert done.exit_code == 0
     assert "fine *" in done.output
     assert "needs banking77_minilm.npz" in " ".join(done.output.split())
+
+
+def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = max(SETTINGS, key=len)
+    figures = dict.fromkeys(quality.FIGURES, 1.0)
+    cells = [
+        Cell(name, longest, 0, "k", "measured", "", figures | {"seconds": seconds})
+        for name, seconds in zip((*DETECTORS, YARDSTICK), [0.004, 0.999, 9.94, 123.4] * 9, strict=False)
+    ]
+    monkeypatch.setattr(quality, "run", lambda **options: cells)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = invoke("--quick").output.splitlines()
+    assert len([line for line in lines if line.startswith("  ") and "1.00" in line]) == len(cells)  # no cell wraps
+    assert all(f"  {name}" in " ".join(lines) for name in DETECTORS)
+    heads = next(line for line in lines if "AUROC" in line).split()
+    assert heads == ["F", "AUROC", "AP", "ECE", "prec", "rec", "lost", "≤10%", "sugg", "s"]
 
 
 def test_a_failure_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigenclean.metrics import reliability_curve
 from eigenclean.verdict import Verdict
 
 HOSTILE = (
@@ -80,4 +81,5 @@ def hostile() -> tuple[Verdict, dict[str, Any]]:
         "texts": [f"{nasty} text {i}" for i in range(240)],
         "run": dict.fromkeys(("source", "command", "version", "data_hash", "created"), nasty) | {"seconds": 1.5},
         "quality": {"noisy_precision": 0.9, "auroc": None},
+        "reliability": reliability_curve(verdict.p_clean, ~verdict.flagged),
     }

@@ -16,7 +16,7 @@ def drawings(hostile: tuple[Verdict, dict[str, Any]]) -> list[str]:
     summary = summarize(verdict, **arguments)
     return [
         figures.certainty_bar(summary["bands"]),
-        figures.heatmap(summary["confusion"]),
+        figures.heatmap(summary["transition"]),
         figures.scatter(summary["plane"]),
         *(figures.class_bar(row, 0.5) for row in summary["classes"]["rows"]),
         *(figures.histogram(panel) for panel in summary["histograms"]["panels"]),
@@ -40,11 +40,38 @@ def test_drawings_hold_nothing_but_shapes_and_text(drawings: list[str]) -> None:
 
 
 def test_the_heat_map_names_its_cells() -> None:
-    confusion = {"labels": ["cat", "dog"], "counts": [[0, 41], [0, 0]]}
-    drawing = figures.heatmap(confusion)
-    assert "<title>cat → dog: 41</title>" in drawing
+    transition = {"labels": ["cat", "dog"], "rates": [[0.59, 0.41], [0.0, 1.0]]}
+    drawing = figures.heatmap(transition)
+    assert "<title>41\u202f% of what is really cat was given dog</title>" in drawing
     assert drawing.count('class="cell"') == 1
     assert drawing.count('class="same"') == 2
+    assert drawing.count('class="empty"') == 1
+    assert ">41</text>" in drawing
+
+
+@pytest.mark.parametrize(
+    ("rate", "number"), [(0.0003, "&lt;0.1"), (0.004, "0.4"), (0.0996, "10"), (0.1234, "12"), (1.0, "100")]
+)
+def test_the_heat_map_writes_numbers_that_fit(rate: float, number: str) -> None:
+    drawing = figures.heatmap({"labels": ["a", "b"], "rates": [[1 - rate, rate], [0.0, 1.0]]})
+    assert f">{number}</text>" in drawing
+
+
+def test_rare_errors_are_not_outshone_by_right_labels() -> None:
+    drawing = figures.heatmap({"labels": ["a", "b"], "rates": [[0.99, 0.01], [0.0, 1.0]]})
+    cell = next(box for box in ElementTree.fromstring(drawing).iter("rect") if box.get("class") == "cell")
+    assert cell.get("fill-opacity") == "1"
+
+
+def test_a_class_bar_shows_its_interval() -> None:
+    row = {
+        "label": "cat", "n_samples": 40, "n_flagged": 4, "flagged_share": 0.1, "noise_rate": 0.2,
+        "noise_interval": [0.05, 0.9],
+    }  # fmt: skip
+    root = ElementTree.fromstring(figures.class_bar(row, 0.5))
+    lines = {line.get("class"): (line.get("x1"), line.get("x2")) for line in root.iter("line")}
+    assert lines == {"tick": ("40.00%", "40.00%"), "range": ("10.00%", "100.00%")}
+    assert " ".join(root.get("aria-label", "").split()).endswith("estimated noise rate 20 %, 5 to 90 %")
 
 
 def test_a_histogram_stacks_flagged_on_kept() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from eigenclean.errors import InvalidData
 from eigenclean.report import render, summarize, write_report
+from eigenclean.report.words import between
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]
@@ -92,6 +93,10 @@ def test_it_says_what_a_data_owner_wants_to_know(make: Make) -> None:
         "Scores, class by class",
         "Measured against the known truth",
         "88 % of the flags are right",
+        "Estimated noise rate",
+        " ".join(between(*summarize(verdict)["headline"]["noise_interval"]).split()),
+        "90 % interval",
+        "The transition matrix",
         "Two classes are small.",
         "eigenclean detect pets.npz",
         "eigenclean 9.9",

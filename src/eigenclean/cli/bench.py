@@ -125,12 +125,14 @@ _QUALITY = {  # figure: head of its column, narrow enough for 80 characters
     "ece": "ECE",
     "noisy_precision": "prec",
     "noisy_recall": "rec",
-    "clean_flagged": "false",
+    "clean_flagged": "lost",
+    "false_flags_at_10": "≤10%",
     "suggestion_accuracy": "sugg",
     "seconds": "s",
 }
 _LEGEND = (
-    "F with right labels as positive · AP, prec, rec of finding wrong labels · false: right labels flagged · "
+    "F with right labels as positive · AP, prec, rec of finding wrong labels · lost: right labels flagged · "
+    "≤10%: flags that are wrong when at most .1 of them should be (--max-false-flags 0.1) · "
     "sugg: suggestions that are right, where a wrong label is flagged · s: seconds"
 )
 
@@ -151,7 +153,7 @@ def _print_quality(cells: "list[Cell]") -> None:
             if row.setting == setting:
                 *shares, seconds = (row.figures.get(key) for key in _QUALITY)
                 mark = " *" if row.note else ""
-                shown.add_row(f"  {row.detector}{mark}", *map(_share, shares), _number(seconds))
+                shown.add_row(f"  {row.detector}{mark}", *map(_share, shares), _seconds(seconds))
     console.print(shown)
     for note in dict.fromkeys(row.note for row in rows if row.note):
         where = [f"{row.detector} in {row.setting}" for row in rows if row.note == note]
@@ -161,11 +163,14 @@ def _print_quality(cells: "list[Cell]") -> None:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".removeprefix("0")
+    # Four characters, 1.00 too: the table would not fit into 80 otherwise.
+    return "–" if value is None else f"{value:.3f}".removeprefix("0")[:4]
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}".removeprefix("0")
 
 
 def _print_table(results: "list[Result]") -> None:

@@ -15,7 +15,7 @@ def demo(
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Plant wrong labels in scikit-learn's digits, find them with FINE, and write a report."""
+    """Plant wrong labels in scikit-learn's digits, find them, and write a report."""
     import shlex
     import sys
 

@@ -54,10 +54,8 @@ def detect(
 ) -> None:
     """Find labels that are probably wrong; write verdict.parquet, summary.json and report.html."""
     from eigenclean.detect.options import build_detector
-    from eigenclean.files import write_json
     from eigenclean.report.publish import publish, results_folder
     from eigenclean.sources import open_source
-    from eigenclean.verdict import SUMMARY
 
     decision = _decision(threshold, max_false_flags, budget)
     options = o.parse_settings(setting)
@@ -96,11 +94,11 @@ def detect(
             )
             extra["self_test"] = tested.as_dict()
         command = shlex.join(["eigenclean", *sys.argv[1:]])
-        summary = publish(folder, verdict, data, command=command, seconds=seconds, csv=csv, report=report)
         assert not isinstance(verdict.made_by, str)
-        per_class = summary.pop("per_class")  # stays the last, because it is long
-        summary |= {"decision": verdict.made_by["decision"], **extra, "per_class": per_class}
-        write_json(folder / SUMMARY, summary)
+        facts = {"decision": verdict.made_by["decision"], **extra}
+        summary = publish(
+            folder, verdict, data, command=command, seconds=seconds, facts=facts, csv=csv, report=report
+        )
     if as_json:
         print_json(summary)
         return
@@ -160,10 +158,11 @@ def print_self_test(test: dict[str, Any]) -> None:
 def print_summary(summary: dict[str, Any], most: int = 10) -> None:
     """The headline and the most suspicious classes."""
     n, flagged = summary["n_samples"], summary["n_flagged"]
+    low, high = summary["estimated_noise_rate_interval"]
     say(
         f"{flagged} of {n} labels look wrong ({percent(flagged / max(n, 1))}); "
-        f"estimated noise rate {percent(summary['estimated_noise_rate'])}; {summary['method']}, "
-        f"{summary['seconds']:.1f} s"
+        f"estimated noise rate {percent(summary['estimated_noise_rate'])} ({100 * low:.1f} to {percent(high)}); "
+        f"{summary['method']}, {summary['seconds']:.1f} s"
     )
     classes = sorted(summary["per_class"], key=lambda row: -row["n_flagged"] / row["n_samples"])
     shown = table(None, "class", "labels", "flagged", "estimated noise")

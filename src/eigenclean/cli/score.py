@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, print_json, table
+from eigenclean.cli.console import console, mention, print_json, table
+from eigenclean.errors import EigencleanError
 
 
 def score(
@@ -17,18 +18,32 @@ def score(
         Path,
         typer.Option(help="The right labels: .npy in row order, or .npz with labels and ids.", show_default=False),
     ],
+    report: Annotated[
+        bool, typer.Option(help="Show the result, with a reliability plot, in DIR/report.html.")
+    ] = True,
     as_json: o.Json = False,
 ) -> None:
     """Measure a verdict against the truth: precision, recall, F, AUROC, calibration."""
-    from eigenclean.metrics import read_truth, score_verdict
+    from eigenclean.metrics import read_truth, reliability_curve, score_verdict
     from eigenclean.verdict import Verdict
 
     verdict = Verdict.load(run)
-    quality = score_verdict(verdict, read_truth(truth, ids=verdict.ids)).as_dict()
+    known = read_truth(truth, ids=verdict.ids)
+    quality = score_verdict(verdict, known).as_dict()
     if as_json:
         print_json(quality)
-        return
-    print_quality({verdict.method: quality})
+    else:
+        print_quality({verdict.method: quality})
+    page = run / "report.html"
+    if report and page.is_file():
+        from eigenclean.report import add_measured
+
+        curve = reliability_curve(verdict.p_clean, known.is_clean(verdict.labels))
+        try:
+            add_measured(page, verdict, quality=quality, reliability=curve)
+            mention(f"added to {page}, with a reliability plot")
+        except EigencleanError as error:  # the figures are printed; that a page cannot show them is no failure
+            mention(f"note: {error}")
 
 
 _ROWS = (  # key in the record, what it means

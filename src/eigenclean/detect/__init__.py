@@ -7,6 +7,7 @@ from eigenclean.detect.aum import AUM
 from eigenclean.detect.base import Detector
 from eigenclean.detect.confident import ConfidentLearning
 from eigenclean.detect.cores2 import CORES2
+from eigenclean.detect.crust import CRUST
 from eigenclean.detect.fine import FINE
 from eigenclean.detect.fine_relative import FINERelative
 from eigenclean.detect.judge import Judge
@@ -30,10 +31,11 @@ DETECTORS: dict[str, type[Detector]] = {
     "small-loss": SmallLoss,
     "aum": AUM,
     "cores2": CORES2,
+    "crust": CRUST,
     "confident": ConfidentLearning,
     "vote": Vote,
 }
-DEFAULT = "fine"
+DEFAULT = "judge"
 
 __all__ = ["DEFAULT", "DETECTORS", "FINE", "Detector", "detector", "find_label_issues"]
 

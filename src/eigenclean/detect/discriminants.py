@@ -1,68 +1,16 @@
 """Linear discriminants of every class, judged out of sample, from sums that add up."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf
 
-from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working_dtype
+from eigenclean.arrays import Float64s, Floats
+from eigenclean.detect.unit_rows import UnitRows
 
-
-@dataclass(frozen=True)
-class UnitRows:
-    """Features as directions: rows scaled to length 1, then centred; made chunk by chunk, never stored."""
-
-    features: Array
-    folds: Ints
-    centre: Float64s
-
-    @classmethod
-    def of(cls, features: Array, folds: Ints, centre: Float64s | None = None) -> "UnitRows":
-        """Take the centre from the features themselves unless it is given."""
-        if centre is None:
-            rows = cls(features, folds, np.zeros(features.shape[1]))
-            total = sum(rows.block(part).sum(axis=0, dtype=np.float64) for part in rows.parts())
-            centre = np.asarray(total / len(features))
-        return cls(features, folds, centre)
-
-    def parts(self) -> list[slice]:
-        """Row ranges that fit into memory comfortably."""
-        return list(row_chunks(len(self.features), 4 * self.features.shape[1]))
-
-    def block(self, part: slice) -> Floats:
-        """These rows, in the precision of the features."""
-        block = np.asarray(self.features[part], dtype=working_dtype(self.features.dtype))
-        length = np.sqrt(np.vecdot(block, block))
-        length[length == 0] = 1.0  # a zero row has no direction and stays where it is
-        unit: Floats = block / length[:, None]
-        unit -= self.centre.astype(unit.dtype)
-        return unit
-
-    def second_moments(self, weight: Float64s | None, n_folds: int) -> Float64s:
-        """Σ w z zᵀ of each fold, products in the precision of the features and sums in float64."""
-        d = self.features.shape[1]
-        totals = np.zeros((n_folds, d, d))
-        for part in self.parts():
-            block, folds = self.block(part), self.folds[part]
-            if weight is not None:
-                block *= np.sqrt(weight[part]).astype(block.dtype)[:, None]
-            for fold in range(n_folds):
-                own = block[folds == fold]
-                totals[fold] += own.T @ own
-        return totals
-
-    def class_sums(self, membership: Floats, n_folds: int) -> tuple[Float64s, Float64s]:
-        """Σ r z (folds x K x d) and Σ r (folds x K) for soft memberships r (n x K)."""
-        k, d = membership.shape[1], self.features.shape[1]
-        sums, counts = np.zeros((n_folds, k, d)), np.zeros((n_folds, k))
-        for part in self.parts():
-            block, members, folds = self.block(part), membership[part], self.folds[part]
-            for fold in range(n_folds):
-                own = folds == fold
-                sums[fold] += members[own].T.astype(block.dtype) @ block[own]
-                counts[fold] += members[own].sum(axis=0, dtype=np.float64)
-        return sums, counts
+_PROBES = 16  # random vectors that measure a trace; with hundreds of columns it is right within a percent
 
 
 @dataclass(frozen=True)
@@ -77,57 +25,110 @@ class Discriminants:
     directions: Float64s
     offsets: Float64s
 
-    def of(self, rows: UnitRows) -> Float64s:
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.offsets.shape[1])
+
+    def of(self, rows: UnitRows) -> Floats:
         """n x K log-odds up to a scale, each row by the discriminants of the folds it is not in, centred."""
-        n_folds, k, _ = self.directions.shape
-        out = np.empty((len(rows.features), k))
-        for part in rows.parts():
-            block, folds = rows.block(part), rows.folds[part]
-            values = np.empty((len(block), k))
-            for fold in range(n_folds):
-                own = folds == fold
-                values[own] = block[own] @ self.directions[fold].T.astype(block.dtype) - self.offsets[fold]
-            out[part] = values - values.mean(axis=1, keepdims=True)
+        out = np.empty((len(rows), self.n_classes), dtype=rows.dtype)
+        for fold, index, block in rows.blocks():
+            out[index] = self.of_block(fold, block)
         return out
+
+    def of_block(self, fold: int, block: Floats) -> Floats:
+        """The same for directions of one fold."""
+        values = block @ self.directions[fold].T.astype(block.dtype, copy=False)
+        values -= self.offsets[fold].astype(block.dtype)
+        values -= values.mean(axis=1, keepdims=True)
+        return np.asarray(values)
 
 
 class DiscriminantSolver:
-    """Discriminants for any amount of shrinkage, from one set of moments per fold.
+    """Discriminants for any labels and any amount of shrinkage, from one second moment per fold.
 
     The moments that judge fold f are *total minus fold*: nothing is fitted twice. The within-class covariance
-    S = (Σ z zᵀ − Σ_k s_k s_kᵀ / n_k) / n is that of the other folds, too. With that of all folds, a row's own label
+    S = Σ z zᵀ / n − Σ_k n_k/n m_k m_kᵀ is that of the other folds, too. With that of all folds, a row's own label
     would get in through the class mean that is taken off; with more columns than rows any label would look right.
+
+    Only the class means m depend on the labels. So what is factored, once for all labels, is the *total* second
+    moment A = (1 − λ) Σ z zᵀ / n + λτ I; the means are taken off by Woodbury's formula, with a K x K matrix.
     """
 
-    def __init__(self, seconds: Float64s, sums: Float64s, counts: Float64s) -> None:
-        others = np.maximum(counts.sum(axis=0) - counts, 1e-6)
-        rest = sums.sum(axis=0) - sums
-        self._counts, self._means = others, rest / others[:, :, None]
-        self._covariances = seconds.sum(axis=0) - seconds
-        for fold, covariance in enumerate(self._covariances):
-            covariance -= (rest[fold].T / others[fold]) @ rest[fold]
-            covariance /= others[fold].sum()
+    def __init__(self, seconds: Float64s, weights: Float64s) -> None:
+        """``seconds``: Σ w z zᵀ of each fold (folds x d x d); ``weights``: Σ w of each fold."""
+        self._seconds, self._total = seconds, seconds.sum(axis=0)
+        self._weights = np.maximum(weights.sum() - weights, 1e-6)
+        self._factors: dict[tuple[int, float], Float64s] = {}
+        self._effective: dict[float, float] = {}
 
-    def solve(self, shrinkage: float) -> Discriminants:
-        """One Cholesky factorisation a fold serves all classes."""
-        directions, offsets = np.empty_like(self._means), np.empty_like(self._counts)
-        for fold in range(len(self._means)):
-            directions[fold], offsets[fold] = self._solve_fold(fold, shrinkage)
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self._seconds)
+
+    def solve(
+        self, shrinkage: float, sums: Float64s, counts: Float64s, folds: Iterable[int] | None = None
+    ) -> Discriminants:
+        """Discriminants for class ``sums`` (folds x K x d) and ``counts`` (folds x K), of these ``folds``."""
+        others = np.maximum(counts.sum(axis=0) - counts, 1e-6)
+        directions = np.zeros(sums.shape)
+        offsets = np.zeros(counts.shape)
+        for fold in range(self.n_folds) if folds is None else folds:
+            means = (sums.sum(axis=0) - sums[fold]) / others[fold][:, None]
+            exact, lengths = self._solve_fold(fold, shrinkage, means, others[fold])
+            # A mean of m samples is off by S/m, which makes mᵀ S⁻¹ m too long by the number of effective dimensions
+            # over m; without this, small classes would be out of the question.
+            lengths -= self._effective_dimensions(shrinkage) / others[fold]
+            directions[fold], offsets[fold] = exact, 0.5 * np.maximum(lengths, 0.0)
         return Discriminants(directions, offsets)
 
-    def _solve_fold(self, fold: int, shrinkage: float) -> tuple[Float64s, Float64s]:
-        means, covariance = self._means[fold], self._covariances[fold]
-        d = len(covariance)
-        spread = max(float(np.trace(covariance)) / d, 1e-12)
-        shrunk = (1 - shrinkage) * covariance
-        shrunk[np.diag_indices(d)] += shrinkage * spread
-        factor, failed = dpotrf(shrunk, lower=1)
-        if failed:  # rounding made it indefinite: what is left of it is the identity
-            factor = np.sqrt(spread) * np.eye(d)
-        directions = cho_solve((factor, True), means.T, check_finite=False).T
-        # A mean of m samples is off by S/m, which makes mᵀ S⁻¹ m too long by the number of effective dimensions
-        # over m; without this, small classes would be out of the question.
-        inverse, _ = dpotri(factor, lower=1)
-        effective = (d - shrinkage * spread * float(np.trace(inverse))) / max(1 - shrinkage, 1e-9)
-        length = np.vecdot(directions, means) - max(effective, 0.0) / self._counts[fold]
-        return directions, 0.5 * np.maximum(length, 0.0)
+    def _solve_fold(
+        self, fold: int, shrinkage: float, means: Float64s, counts: Float64s
+    ) -> tuple[Float64s, Float64s]:
+        """S⁻¹ m (K x d) and mᵀ S⁻¹ m (K)."""
+        k, d = means.shape
+        share = np.sqrt((1 - shrinkage) * counts / self._weights[fold])[:, None]
+        if 2 * k > d:  # then it is cheaper to take the means off and factor anew
+            factor = _factored(self._shrunk(fold, shrinkage) - (share * means).T @ (share * means))
+            directions = cho_solve((factor, True), means.T, check_finite=False).T
+        else:
+            total = cho_solve((self._factor(fold, shrinkage), True), means.T, check_finite=False).T
+            inner = share * (means @ total.T)
+            directions = total + np.linalg.solve(np.eye(k) - inner * share.T, inner).T @ (share * total)
+        return directions, np.vecdot(directions, means)
+
+    def _shrunk(self, fold: int, shrinkage: float) -> Float64s:
+        second = (self._total - self._seconds[fold]) / self._weights[fold]
+        d = len(second)
+        spread = max(float(np.trace(second)) / d, 1e-12)
+        second *= 1 - shrinkage
+        second[np.diag_indices(d)] += shrinkage * spread
+        return np.asarray(second)
+
+    def _factor(self, fold: int, shrinkage: float) -> Float64s:
+        if (fold, shrinkage) not in self._factors:
+            self._factors[fold, shrinkage] = _factored(self._shrunk(fold, shrinkage))
+        return self._factors[fold, shrinkage]
+
+    def _effective_dimensions(self, shrinkage: float) -> float:
+        """tr A⁻¹ Σ z zᵀ / n, much the same for all folds."""
+        if shrinkage not in self._effective:
+            d = self._total.shape[0]
+            some = np.random.default_rng(0).choice([-1.0, 1.0], size=(d, _PROBES)) / np.sqrt(_PROBES)
+            probes = some if d > 256 else np.eye(d)
+            inverse = cho_solve((self._factor(0, shrinkage), True), probes, check_finite=False)
+            ridge = shrinkage * max(float(np.trace(self._total - self._seconds[0])) / self._weights[0] / d, 1e-12)
+            effective = (d - ridge * float(np.vdot(probes, inverse))) / max(1 - shrinkage, 1e-9)
+            self._effective[shrinkage] = max(effective, 0.0)
+        return self._effective[shrinkage]
+
+
+def _factored(matrix: Float64s) -> Float64s:
+    """Lower Cholesky factor."""
+    factor, failed = dpotrf(matrix, lower=1)
+    if failed:  # rounding made it indefinite: what is left of it is the identity
+        spread = max(float(np.trace(matrix)) / len(matrix), 1e-12)
+        factor = np.sqrt(spread) * np.eye(len(matrix))
+    return np.asarray(factor)

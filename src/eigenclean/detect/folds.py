@@ -17,7 +17,12 @@ def content_folds(features: Array, n_folds: int) -> Ints:
     >>> bool((content_folds(X, 3)[::-1] == content_folds(X[::-1], 3)).all())
     True
     """
-    return ((content_hash(features) >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
+    return folds_by(content_hash(features), n_folds)
+
+
+def folds_by(hashed: NDArray[np.uint64], n_folds: int) -> Ints:
+    """The folds that belong to these hashes."""
+    return ((hashed >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
 
 
 def content_hash(features: Array, seed: int | None = 0) -> NDArray[np.uint64]:

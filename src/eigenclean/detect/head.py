@@ -8,19 +8,28 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import softmax
 
-from eigenclean.arrays import Array, Bools, Float64s, Ints
+from eigenclean.arrays import Array, Bools, Float64s, Floats, Ints
 from eigenclean.detect.base import Detector
 from eigenclean.detect.cuts import Cut, FixedCut
-from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver, UnitRows
+from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.neighbours import check_count
-from eigenclean.detect.noisy_labels import NoisyLabels, newton_step
+from eigenclean.detect.unit_rows import RowForm, UnitRows
 from eigenclean.errors import InvalidData, InvalidOption
 
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.9)  # the last for more columns than rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """P(given label | x) = softmax(β·g + b): scale β, offsets b (K), and the log-likelihood per sample."""
+
+    scale: float
+    offsets: Float64s
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
 class LinearHead:
     """Cross-fitted logits of P(given label | x) = softmax(β·g + b), with the discriminants g of the other folds.
 
@@ -31,6 +40,7 @@ class LinearHead:
 
     Attributes:
         shrinkage: the one that was chosen.
+        n_columns: columns of X at fitting.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -41,9 +51,10 @@ class LinearHead:
 
     shrinkage: float
     _discriminants: Discriminants
-    _centre: Float64s
+    _form: RowForm
     _n_folds: int
-    _calibration: NoisyLabels
+    _calibration: Calibration
+    n_columns: int
 
     @classmethod
     def fit(
@@ -59,30 +70,29 @@ class LinearHead:
         rows = UnitRows.of(X, content_folds(X, n_folds))
         members = np.zeros((len(X), k), dtype=np.float32)
         members[np.arange(len(X)), codes] = 1.0 if weight is None else weight
-        solver = DiscriminantSolver(rows.second_moments(weight, n_folds), *rows.class_sums(members, n_folds))
+        masses = np.bincount(rows.folds, weight, n_folds).astype(np.float64)
+        solver, sums = (
+            DiscriminantSolver(rows.second_moments(weight, n_folds), masses),
+            rows.class_sums(members, n_folds),
+        )
         there = slice(None) if weight is None else np.flatnonzero(weight)
         best: LinearHead | None = None
         for shrinkage in shrinkages:
-            discriminants = solver.solve(shrinkage)
+            discriminants = solver.solve(shrinkage, *sums)
             fitted = _calibrated(discriminants.of(rows)[there], codes[there])
             if best is None or fitted.log_likelihood > best._calibration.log_likelihood:
-                best = cls(shrinkage, discriminants, rows.centre, n_folds, fitted)
+                best = cls(shrinkage, discriminants, rows.form, n_folds, fitted, X.shape[1])
         assert best is not None
         return best
 
     def logits(self, X: Array) -> Float64s:
         """n x k, each row by the folds that it is not in."""
-        rows = UnitRows.of(X, content_folds(X, self._n_folds), self._centre)
+        rows = UnitRows.of(X, content_folds(X, self._n_folds), self._form)
         return self._calibration.scale * self._discriminants.of(rows) + self._calibration.offsets
 
     def probabilities(self, X: Array) -> Float64s:
         """P(given label | x), n x k."""
         return np.asarray(softmax(self.logits(X), axis=1))
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of X at fitting."""
-        return len(self._centre)
 
 
 class LogitDetector(Detector):
@@ -176,23 +186,42 @@ def margins(logits: Float64s, codes: Ints) -> Float64s:
     return np.asarray(logits[at] - others.max(axis=1))
 
 
-def _calibrated(values: Float64s, codes: Ints, max_iter: int = 50) -> NoisyLabels:
-    """β and b by Newton's method: the model of noisy labels without noise.
+def _calibrated(values: Floats, codes: Ints, max_iter: int = 50) -> Calibration:
+    """β and b by Newton's method.
 
     The targets are Platt's, short of 0 and 1 by what n samples cannot tell; without that, β would have no end
     where classes are perfectly apart.
     """
     n, k = values.shape
-    model = NoisyLabels.symmetric(values, 0.0)
+    g = values.astype(np.float64)
+    spread = float(g.std())
+    model = Calibration(1.0 / spread if spread > 0 else 1.0, np.zeros(k), -np.inf)
     doubt = 1.0 / (n + 2.0)
     target = np.full((n, k), doubt / k)
     target[np.arange(n), codes] += 1.0 - doubt
     for _ in range(max_iter):
-        prior = model.prior(values)
+        prior = np.asarray(softmax(model.scale * g + model.offsets, axis=1))
         own = np.maximum(prior[np.arange(n), codes], 1e-300)
-        scale, offsets = newton_step(model, values, prior, target)
+        scale, offsets = _newton_step(model, g, prior, target)
         change = max(abs(scale - model.scale) / model.scale, float(np.abs(offsets - model.offsets).max()))
-        model = NoisyLabels(scale, offsets, model.transition, float(np.log(own).mean()))
+        model = Calibration(scale, offsets, float(np.log(own).mean()))
         if change < 1e-9:
             break
     return model
+
+
+def _newton_step(model: Calibration, g: Float64s, prior: Float64s, target: Float64s) -> tuple[float, Float64s]:
+    """β and b, one Newton step closer to where P(y | x) agrees with the ``target`` on average."""
+    n, k = g.shape
+    rest = target - prior
+    gradient = np.concatenate([[np.vdot(rest, g)], rest.sum(axis=0)]) / n
+    weighted = prior * g
+    mean = weighted.sum(axis=1)
+    hessian = np.empty((k + 1, k + 1))
+    hessian[0, 0] = (np.vdot(weighted, g) - np.vdot(mean, mean)) / n
+    hessian[0, 1:] = hessian[1:, 0] = (weighted - prior * mean[:, None]).mean(axis=0)
+    hessian[1:, 1:] = np.diag(prior.mean(axis=0)) - prior.T @ prior / n
+    hessian[np.diag_indices(k + 1)] += 1e-6  # offsets are free up to a constant
+    step = np.linalg.solve(hessian, gradient)
+    change = float(np.clip(step[0], -0.5 * model.scale, 0.5 * model.scale))
+    return model.scale + change, model.offsets + np.clip(step[1:], -1.0, 1.0)

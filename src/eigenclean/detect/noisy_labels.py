@@ -1,109 +1,150 @@
 """How likely each class is, given what a sample looks like *and* the label it was given.
 
-The given label ỹ comes from the right one y through an unknown transition matrix T[y, ỹ], and the right one from
-the discriminants g through P(y | x) = softmax(β·g + b). Maximising the likelihood of the given labels over β, b and
-T by EM gives honest probabilities without a single label that is known to be right.
+The right label y comes from the discriminants g through P(y | x) = softmax(β·g + b), and the given label ỹ in one
+of two ways. Mostly from y, through a transition matrix T[y, ỹ], whatever the sample looks like. Or, for a share c
+of the labels, at a glance: ỹ is what the sample looks like to somebody who sees less sharply, softmax(κβ·g + b).
+Errors of the first kind are anywhere, those of the second kind where classes look alike, which is where people err.
+Maximising the likelihood of the given labels over β, b, T and c gives honest probabilities without a single label
+that is known to be right.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
-from eigenclean.arrays import Float64s, Ints
+from eigenclean.arrays import Float64s, Floats
+from eigenclean.detect.candidates import Candidates
+from eigenclean.detect.transition import Transition
 
 STARTS = (0.1, 0.4, 0.7, 0.9)  # noise rates to start from: above 70 % noise a single start gets stuck
-_PRIOR = 10.0  # pseudo-counts per class, spread as symmetric noise of the current rate: T has K² entries
+_START_ROWS = 5000  # enough to see which start is best
+_PART_ROWS = 10_000  # where EM, which takes many small steps, does most of them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoisyLabels:
-    """The fitted model: scale β, offsets b (K), transition matrix T (K x K), and the log-likelihood per sample."""
+    """The fitted model.
+
+    Attributes:
+        scale: β.
+        offsets: b, one a class.
+        transition: T.
+        glances: c, the share of labels given at a glance.
+        sharpness: κ, how sharply a glance sees.
+        log_likelihood: of the given labels, per sample.
+    """
 
     scale: float
     offsets: Float64s
-    transition: Float64s
-    log_likelihood: float
+    transition: Transition
+    glances: float = 0.0
+    sharpness: float = 0.5
+    log_likelihood: float = -np.inf
 
     @classmethod
-    def symmetric(cls, discriminants: Float64s, rate: float) -> "NoisyLabels":
+    def symmetric(cls, candidates: Candidates, rate: float) -> "NoisyLabels":
         """A start: labels wrong at that rate, towards any class."""
-        k = discriminants.shape[1]
-        spread = float(discriminants.std())
-        transition = (1 - rate) * np.eye(k) + rate / k
-        return cls(1.0 / spread if spread > 0 else 1.0, np.zeros(k), transition, -np.inf)
+        k = candidates.n_classes
+        spread = float(candidates.values.std())
+        return cls(1.0 / spread if spread > 0 else 1.0, np.zeros(k), Transition.symmetric(k, rate))
 
-    def prior(self, discriminants: Float64s) -> Float64s:
-        """P(y | x), n x K."""
-        logits = self.scale * discriminants + self.offsets
+    def prior(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
+        """P(y | x), n x m; less sharp, it is what a glance sees."""
+        logits = self._logits(candidates, sharpness)
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
         logits /= logits.sum(axis=1, keepdims=True)
         return logits
 
-    def log_odds(self, discriminants: Float64s, codes: Ints) -> Float64s:
+    def log_odds(self, candidates: Candidates) -> Float64s:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; far out, where probabilities are 0 or 1, it still ranks."""
-        joint = self.scale * discriminants + self.offsets
-        joint += np.log(np.maximum(self.transition, 1e-300)).T[codes]
-        everyone = np.arange(len(codes))
-        own = joint[everyone, codes]
-        joint[everyone, codes] = -np.inf
-        return np.asarray(own - logsumexp(joint, axis=1))
+        joint = self._logits(candidates).astype(np.float64)
+        joint += np.log(np.maximum(self._flips(candidates), 1e-30))
+        own = np.arange(len(candidates)), candidates.own
+        right, joint[own] = joint[own], -np.inf
+        return np.asarray(right - logsumexp(joint, axis=1))
 
-    def posterior(self, discriminants: Float64s, codes: Ints) -> Float64s:
-        """P(y | x, ỹ), n x K."""
-        joint = self.prior(discriminants) * self.transition.T[codes]
-        joint /= np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    def posterior(self, candidates: Candidates) -> Floats:
+        """P(y | x, ỹ), n x m."""
+        joint = self.prior(candidates) * self._flips(candidates)
+        joint /= np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
         return joint
 
-    def improved(self, discriminants: Float64s, codes: Ints, rounds: int, tol: float = 1e-7) -> "NoisyLabels":
-        """EM from here: T in closed form, β and b by one Newton step a round."""
-        k = discriminants.shape[1]
+    def overall(self, candidates: Candidates) -> Transition:
+        """How right labels became given ones in these samples, glances included."""
+        return Transition.counted(
+            candidates.keys, candidates.per_pair(self.posterior(candidates)), candidates.n_classes
+        )
+
+    def improved(self, candidates: Candidates, rounds: int, tol: float = 1e-6, settle: int = 0) -> "NoisyLabels":
+        """EM from here: T in closed form, b by scaling and β by one Newton step a round; c and κ stay.
+
+        In the first ``settle`` rounds T stays as well, or it would adapt to a scale that is still wrong.
+        """
         model, reached = self, -np.inf
         for number in range(rounds):
-            prior = model.prior(discriminants)
-            joint = prior * model.transition.T[codes]
-            evidence = np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-            likelihood = float(np.log(evidence).mean())
-            model = NoisyLabels(model.scale, model.offsets, model.transition, likelihood)
-            if number > 4 and abs(likelihood - reached) < tol:
+            prior = model.prior(candidates)
+            flips = model._flips(candidates)
+            joint = prior * flips
+            evidence = np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
+            likelihood = float(np.log(evidence).mean(dtype=np.float64))
+            model = replace(model, log_likelihood=likelihood)
+            if number > settle + 1 and abs(likelihood - reached) < tol:
                 break
             reached = likelihood
             joint /= evidence
-            # The first rounds are for β and b alone, or T would adapt to a scale that is still wrong.
-            transition = _transition(joint, codes, k) if number >= 2 else model.transition
-            scale, offsets = newton_step(model, discriminants, prior, joint)
-            model = NoisyLabels(scale, offsets, transition, likelihood)
+            scale, offsets = model._closer(candidates, prior, joint)
+            transition = model.transition
+            if number >= settle:
+                if model.glances > 0:  # only what did not come from a glance tells of T
+                    through = joint * (1.0 - model.glances * model._seen(candidates)[:, None] / flips)
+                else:
+                    through = joint
+                transition = Transition.counted(candidates.keys, candidates.per_pair(through), candidates.n_classes)
+            model = replace(model, scale=scale, offsets=offsets, transition=transition)
         return model
 
+    def converged(self, candidates: Candidates) -> "NoisyLabels":
+        """EM to the end: most of the way on a part of the rows, the rest on all."""
+        part = candidates.thinned(max(_PART_ROWS, 20 * candidates.n_classes))
+        return self.improved(part, 200, tol=1e-7).improved(candidates, 10)
 
-def fit_noisy_labels(discriminants: Float64s, codes: Ints) -> NoisyLabels:
-    """The best of several starts."""
-    tried = [NoisyLabels.symmetric(discriminants, rate).improved(discriminants, codes, 40) for rate in STARTS]
+    def _logits(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
+        logits = (sharpness * self.scale) * candidates.values
+        logits += candidates.spread(self.offsets.astype(logits.dtype))
+        return np.asarray(logits)
+
+    def _flips(self, candidates: Candidates) -> Floats:
+        """P(ỹ | y, x) for the given ỹ and every candidate y, n x m."""
+        flips = self.transition.at(candidates.keys).astype(candidates.values.dtype)[candidates.pair]
+        if self.glances > 0:
+            flips *= 1.0 - self.glances
+            flips += self.glances * self._seen(candidates)[:, None]
+        return np.asarray(flips)
+
+    def _seen(self, candidates: Candidates) -> Floats:
+        """P(ỹ | a glance at x), n."""
+        glance = self.prior(candidates, self.sharpness)
+        return np.asarray(glance[np.arange(len(candidates)), candidates.own])
+
+    def _closer(self, candidates: Candidates, prior: Floats, posterior: Floats) -> tuple[float, Float64s]:
+        """β and b, a step closer to where P(y | x) agrees with the ``posterior`` on average."""
+        values, n = candidates.values, len(candidates)
+        mean = np.vecdot(prior, values)
+        gradient = float(np.vecdot(posterior, values).sum(dtype=np.float64) - mean.sum(dtype=np.float64)) / n
+        square = float(np.vecdot(prior * values, values).sum(dtype=np.float64)) / n
+        curvature = square - float(np.vdot(mean, mean)) / n
+        change = gradient / max(curvature, 1e-12)
+        change = float(np.clip(change, -0.5 * self.scale, 0.5 * self.scale))
+        got, expected = candidates.per_class(posterior), candidates.per_class(prior)
+        step = np.clip(np.log((got + 0.1) / (expected + 0.1)), -1.0, 1.0)
+        return self.scale + change, self.offsets + step
+
+
+def fit_noisy_labels(candidates: Candidates) -> NoisyLabels:
+    """The best of several starts, judged on a part of the rows."""
+    part = candidates.thinned(max(_START_ROWS, 20 * candidates.n_classes))
+    tried = [NoisyLabels.symmetric(part, rate).improved(part, 40, settle=2) for rate in STARTS]
     best = max(tried, key=lambda model: model.log_likelihood)
-    return best.improved(discriminants, codes, 150)
-
-
-def _transition(posterior: Float64s, codes: Ints, k: int) -> Float64s:
-    counts = np.stack([np.bincount(codes, posterior[:, j], k) for j in range(k)])
-    rate = (1.0 - np.trace(counts) / len(codes)) * k / max(k - 1, 1)
-    rate = min(max(rate, 0.0), 1.0)
-    counts += _PRIOR * ((1 - rate) * np.eye(k) + rate / k)
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
-
-
-def newton_step(model: NoisyLabels, g: Float64s, prior: Float64s, posterior: Float64s) -> tuple[float, Float64s]:
-    """β and b, one Newton step closer to where P(y | x) agrees with the ``posterior`` on average."""
-    n, k = g.shape
-    rest = posterior - prior
-    gradient = np.concatenate([[np.vdot(rest, g)], rest.sum(axis=0)]) / n
-    weighted = prior * g
-    mean = weighted.sum(axis=1)
-    hessian = np.empty((k + 1, k + 1))
-    hessian[0, 0] = (np.vdot(weighted, g) - np.vdot(mean, mean)) / n
-    hessian[0, 1:] = hessian[1:, 0] = (weighted - prior * mean[:, None]).mean(axis=0)
-    hessian[1:, 1:] = np.diag(prior.mean(axis=0)) - prior.T @ prior / n
-    hessian[np.diag_indices(k + 1)] += 1e-6  # offsets are free up to a constant
-    step = np.linalg.solve(hessian, gradient)
-    change = float(np.clip(step[0], -0.5 * model.scale, 0.5 * model.scale))
-    return model.scale + change, model.offsets + np.clip(step[1:], -1.0, 1.0)
+    return best.converged(candidates)

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 from eigenclean.arrays import Array
-from eigenclean.detect import FINE, Detector
-from eigenclean.metrics import score_verdict
+from eigenclean.detect import FINE, Detector, detector
+from eigenclean.metrics import reliability_curve, score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
 from eigenclean.report.publish import publish, results_folder
 from eigenclean.sources.bundled import DATASETS
 from eigenclean.sources.memory import MemorySource
 
-DETECTORS: dict[str, Detector] = {"FINE": FINE(), "FINE as printed": FINE(preset="paper")}
+DETECTORS: dict[str, Detector] = {"the judge": detector(), "FINE": FINE()}
 _EPOCHS = 10  # long enough to learn the digits, too short to learn the errors by heart
 
 
@@ -47,8 +47,11 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
         }
         seconds = time.perf_counter() - started
         quality = {name: score_verdict(verdict, noisy.truth).as_dict() for name, verdict in verdicts.items()}
-        best = next(iter(verdicts))
-        summary = publish(folder, verdicts[best], source, command=command, seconds=seconds, quality=quality[best])
+        name, best = next(iter(verdicts.items()))
+        curve = reliability_curve(best.p_clean, noisy.truth.is_clean(best.labels))
+        summary = publish(
+            folder, best, source, command=command, seconds=seconds, quality=quality[name], reliability=curve
+        )
     return Demo(folder, str(noisy.noise), summary, quality)
 
 

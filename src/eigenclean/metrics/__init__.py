@@ -1,7 +1,8 @@
-"""Metrics: how good a verdict is, when the truth is known."""
+"""Metrics: how good a verdict is when the truth is known, and how many labels are wrong when it is not."""
 
 from eigenclean.metrics.calibration import Reliability, expected_calibration_error, reliability_curve
 from eigenclean.metrics.detection import DetectionQuality, detection_quality
+from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.metrics.truth_files import read_truth, score_verdict
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Reliability",
     "detection_quality",
     "expected_calibration_error",
+    "noise_rate_interval",
     "read_truth",
     "reliability_curve",
     "score_verdict",

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.files import make_folder, replacing, write_text
+from eigenclean.metrics.calibration import Reliability
+from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.report.render import render
 from eigenclean.report.summarize import summarize
 from eigenclean.sources import Source
@@ -39,18 +41,21 @@ def publish(
     *,
     command: str | None = None,
     seconds: float | None = None,
+    facts: Mapping[str, Any] | None = None,
     quality: Mapping[str, Any] | None = None,
+    reliability: Reliability | None = None,
     csv: bool = False,
     report: bool = True,
 ) -> dict[str, Any]:
     """Write verdict.parquet, summary.json and report.html into ``folder``; return the summary.
 
-    The report is drawn before anything is written, so that an error leaves the folder as it was.
+    ``facts`` go into the summary too; ``quality`` and ``reliability`` into the report, when the truth is known. The
+    report is drawn before anything is written, so that an error leaves the folder as it was.
     """
     run = {"seconds": seconds, "version": __version__, "data_hash": source.data_hash()}
     page = None
     if report:
-        facts = {
+        shown = {
             **run,
             "source": source.name,
             "command": command,
@@ -62,14 +67,16 @@ def publish(
                 features=source.features(),
                 images=source.images,
                 texts=source.texts,
-                run=facts,
+                run=shown,
                 quality=quality,
+                reliability=reliability,
             )
         )
-    verdict.save(folder, csv=csv, **run)
+    noted = {"estimated_noise_rate_interval": list(noise_rate_interval(verdict.p_clean)), **run, **(facts or {})}
+    verdict.save(folder, csv=csv, **noted)
     if page is not None:
         write_text(folder / "report.html", page)
-    return verdict.summary(**run)
+    return verdict.summary(**noted)
 
 
 class _OnlyTrying(Exception):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array
 from eigenclean.files import write_text
+from eigenclean.metrics.calibration import Reliability
 from eigenclean.report import figures, words
 from eigenclean.report.figures.scatter import MOST_COLOURS
 from eigenclean.report.summarize import summarize
@@ -32,10 +33,19 @@ def write_report(
     texts: Sequence[Any] | Array | None = None,
     run: Mapping[str, Any] | None = None,
     quality: Mapping[str, Any] | None = None,
+    reliability: Reliability | None = None,
 ) -> Path:
     """Write the report of ``verdict`` to ``path``, whole or not at all; the arguments are those of `summarize`."""
-    page = render(summarize(verdict, features=features, images=images, texts=texts, run=run, quality=quality))
-    write_text(path, page)
+    summary = summarize(
+        verdict,
+        features=features,
+        images=images,
+        texts=texts,
+        run=run,
+        quality=quality,
+        reliability=reliability,
+    )
+    write_text(path, render(summary))
     return Path(path)
 
 
@@ -54,6 +64,11 @@ def render(summary: Mapping[str, Any]) -> str:
             open_suspects=OPEN_SUSPECTS,
         )
     )
+
+
+def render_slot(name: str, measured: Mapping[str, Any]) -> str:
+    """One of the parts of the page that say something else when the truth becomes known, between its marks."""
+    return _environment().get_template(f"{name}.html").render(measured=measured).strip()
 
 
 def content_policy(style: str, script: str) -> str:
@@ -88,7 +103,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
-        name: getattr(words, name) for name in ("count", "percent", "plural", "probability", "short", "score")
+        name: getattr(words, name)
+        for name in ("between", "count", "percent", "plural", "probability", "short", "score")
     }
     environment.globals["figures"] = figures
     environment.globals["most_colours"] = MOST_COLOURS

@@ -9,11 +9,15 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array, Floats
 from eigenclean.errors import InvalidData
+from eigenclean.metrics.calibration import Reliability
+from eigenclean.metrics.noise_rate import noise_rate_interval, noise_rate_intervals
 from eigenclean.report.confusion import confusion
 from eigenclean.report.histograms import histograms
+from eigenclean.report.measured import finite, measured
 from eigenclean.report.names import Names
 from eigenclean.report.plane import plane
 from eigenclean.report.thumbnails import thumbnails
+from eigenclean.report.transition import transition
 from eigenclean.report.words import count, in_ten, percent, plain, plural, probability, setting
 from eigenclean.verdict import Verdict
 
@@ -21,20 +25,6 @@ MOST_SUSPECTS = 60
 MOST_CLASSES = 500
 BANDS = (("sure", 0.95, "95 % or more"), ("likely", 0.75, "75 to 95 %"), ("borderline", -1.0, "below 75 %"))
 _RUN = ("source", "created", "seconds", "version", "data_hash", "command")
-_QUALITY = (  # key, name, what it says; shares are shown in percent
-    ("noisy_precision", "Flags that are right", "precision of the flags", True),
-    ("noisy_recall", "Wrong labels found", "recall of the flags", True),
-    ("noisy_f", "F score of the flags", "balance of the two", True),
-    ("suggestion_accuracy", "Suggestions that are right", "of the wrong labels found", True),
-    ("noise_rate", "True noise rate", "share of wrong labels", True),
-    ("estimated_noise_rate", "Estimated noise rate", "what the detector thought", True),
-    ("precision", "Kept labels that are right", "precision, right = positive", True),
-    ("recall", "Right labels kept", "recall, right = positive", True),
-    ("f", "F score of the kept", "right = positive", True),
-    ("auroc", "AUROC", "1 ranks every wrong label below every right one", False),
-    ("average_precision", "Average precision", "of the ranking, wrong = positive", False),
-    ("ece", "Calibration error", "0 means probabilities can be taken at their word", False),
-)
 
 
 def summarize(
@@ -45,6 +35,7 @@ def summarize(
     texts: Sequence[Any] | Array | None = None,
     run: Mapping[str, Any] | None = None,
     quality: Mapping[str, Any] | None = None,
+    reliability: Reliability | None = None,
 ) -> dict[str, Any]:
     r"""All that the report says about ``verdict``, as a dictionary of plain values.
 
@@ -55,6 +46,7 @@ def summarize(
         texts: one text per label, for the gallery.
         run: facts of the run: ``source``, ``command``, ``seconds``, ``version``, ``data_hash``, ``created``.
         quality: measured quality where the truth is known, as `eigenclean.metrics` gives it.
+        reliability: said against observed probabilities where the truth is known; left out, they are not drawn.
 
     >>> verdict = Verdict(
     ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
@@ -75,10 +67,11 @@ def summarize(
         "bands": _bands(p_wrong[names.flagged]),
         "classes": _classes(names, p_wrong),
         "confusion": confusion(names),
+        "transition": transition(names, made_by.get("transition")),
         "histograms": histograms(verdict, names, made_by.get("mixture")),
         "plane": _map(verdict, names, features),
         "suspects": _suspects(verdict, names, p_wrong, images, texts),
-        "quality": _quality(quality),
+        "measured": measured(verdict, quality, reliability),
         "run": _run(made_by, run),
     }
 
@@ -93,6 +86,7 @@ def _headline(verdict: Verdict, names: Names, p_wrong: Floats) -> dict[str, Any]
         "n_flagged": n_flagged,
         "flagged_share": n_flagged / n if n else 0.0,
         "noise_rate": float(p_wrong.mean()) if n else 0.0,
+        "noise_interval": list(noise_rate_interval(1.0 - p_wrong)),
         "expected_right": right,
         "expected_missed": missed,
         "sentence": _found(n, n_flagged),
@@ -141,6 +135,7 @@ def _classes(names: Names, p_wrong: Floats) -> dict[str, Any]:
     """The classes by share of flagged labels, the noisiest first."""
     sizes, flagged = names.sizes(), names.sizes(names.flagged)
     wrong = names.sizes(weights=p_wrong)
+    low, high = noise_rate_intervals(1.0 - p_wrong, names.given, names.n_given)
     share = flagged / np.maximum(sizes, 1)
     order = np.lexsort((np.arange(names.n_given), -flagged, -share))
     return {
@@ -151,6 +146,7 @@ def _classes(names: Names, p_wrong: Floats) -> dict[str, Any]:
                 "n_flagged": int(flagged[k]),
                 "flagged_share": float(share[k]),
                 "noise_rate": float(wrong[k] / sizes[k]),
+                "noise_interval": [float(low[k]), float(high[k])],
             }
             for k in order[:MOST_CLASSES].tolist()
         ],
@@ -185,8 +181,8 @@ def _suspects(
             "given_code": int(names.given[row]),
             "suggested": names.text[proposal] if proposal != names.given[row] else None,
             "p_wrong": float(p_wrong[row]),
-            "score": _finite(verdict.score[row]),
-            "confidence": _finite(verdict.suggested_confidence[row]),
+            "score": finite(verdict.score[row]),
+            "confidence": finite(verdict.suggested_confidence[row]),
             "image": picture,
             "text": plain(texts[row], 280) if texts is not None else None,
         }
@@ -201,17 +197,6 @@ def _suspects(
     }
 
 
-def _quality(quality: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The known measures that were given, in the order in which they are read."""
-    measures = []
-    for key, name, meaning, is_share in _QUALITY:
-        value = _finite((quality or {}).get(key))
-        if value is not None:
-            text = percent(value) if is_share else f"{value:.3f}"
-            measures.append({"key": key, "name": name, "meaning": meaning, "value": value, "text": text})
-    return measures
-
-
 def _run(made_by: Mapping[str, Any], run: Mapping[str, Any] | None) -> dict[str, Any]:
     facts = {key: (run or {}).get(key) for key in _RUN}
     if isinstance(facts["command"], list | tuple):
@@ -219,13 +204,9 @@ def _run(made_by: Mapping[str, Any], run: Mapping[str, Any] | None) -> dict[str,
     notes = made_by.get("notes") or []
     return {
         **{key: None if value is None else plain(value, 2000) for key, value in facts.items()},
-        "seconds": _finite(facts["seconds"]),
+        "seconds": finite(facts["seconds"]),
         "method": plain(made_by.get("method", "unknown")),
         "parameters": {plain(key): setting(value) for key, value in (made_by.get("parameters") or {}).items()},
-        "threshold": _finite(made_by.get("threshold")),
+        "threshold": finite(made_by.get("threshold")),
         "notes": [plain(note, 1000) for note in ([notes] if isinstance(notes, str) else notes)],
     }
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if value is not None and np.isfinite(value) else None

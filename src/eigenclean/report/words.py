@@ -18,6 +18,17 @@ def count(number: float) -> str:
     return f"{round(number):,}".replace(",", THIN)
 
 
+def compact(number: float) -> str:
+    """A whole number in at most five signs, for places without room.
+
+    >>> compact(9999), compact(12_345), compact(1_250_000), compact(999_999)
+    ('9999', '12k', '1.2M', '1.0M')
+    """
+    if number < 9999.5:
+        return f"{number:.0f}"
+    return f"{number / 1e3:.0f}k" if number < 999_500 else f"{number / 1e6:.1f}M"
+
+
 def percent(share: float) -> str:
     """A share in percent, with as many digits as anyone wants to read.
 
@@ -31,6 +42,15 @@ def percent(share: float) -> str:
     else:
         text = f"{100 * share:.1f}".removesuffix(".0") if share < 0.0995 else f"{100 * share:.0f}"
     return f"{text}{THIN}%"
+
+
+def between(low: float, high: float) -> str:
+    """An interval of shares; the sign stands once.
+
+    >>> between(0.042, 0.2293).replace(THIN, " ")
+    '4.2 to 23 %'
+    """
+    return f"{percent(low).removesuffix(f'{THIN}%')} to {percent(high)}"
 
 
 def probability(value: float) -> str:

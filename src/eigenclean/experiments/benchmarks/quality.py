@@ -11,14 +11,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+import eigenclean
+from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS
 from eigenclean.detect.base import plain_parameters
+from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.options import build_detector
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption, MissingExtra
 from eigenclean.experiments.benchmarks import quality_yardstick as yardstick
@@ -33,8 +35,14 @@ from eigenclean.version import __version__
 FILE = "bench_quality.json"
 FIGURES = (  # what a cell measures
     "f", "auroc", "average_precision", "ece", "noisy_precision", "noisy_recall", "clean_flagged",
-    "suggestion_accuracy", "noise_rate", "estimated_noise_rate", "flagged_share", "seconds",
+    "false_flags_at_10", "found_at_10", "suggestion_accuracy", "noise_rate", "estimated_noise_rate",
+    "flagged_share", "seconds",
 )  # fmt: skip
+_PROMISE = 0.1  # as in `detect --max-false-flags 0.1`
+_SOURCE = Path(eigenclean.__file__).parent
+_JUDGING = ("detect/**/*.py", "mixture.py", "moments.py")
+_YARDSTICK = ("experiments/benchmarks/quality_yardstick.py",)
+_NETWORKS = ("experiments/network_features.py", "experiments/demo.py")  # that make features
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Cell:
         detector: its name, or that of the yardstick.
         setting: name in `SETTINGS`.
         seed: of the noise and of the detector.
-        key: fingerprint of what was run: options, code of the detector, noise. Another key is another result.
+        key: fingerprint of what was run: options, code that judges, noise. Another key is another result.
         status: "measured"; "missing" when data or a library is not there; "failed" for any other error.
         note: the reason, when it was not measured.
         figures: the measurements by name (`FIGURES`); empty unless measured.
@@ -138,7 +146,23 @@ def measure(name: str, case: Case, seed: int = 0) -> dict[str, float | None]:
     if quality["noise_rate"] == 0:
         quality |= {"noisy_precision": None, "noisy_recall": None}
     found = {**quality, "clean_flagged": 1.0 - (quality["recall"] or 0.0), "seconds": seconds}
+    found |= promise_kept(verdict.p_clean, case.truth.is_clean(case.labels))
     return {figure: found[figure] for figure in FIGURES}
+
+
+def promise_kept(p_clean: Array, is_clean: Bools) -> dict[str, float | None]:
+    """What ``--max-false-flags 0.1`` comes to: the share of flags that are wrong, and of wrong labels flagged.
+
+    Without a flag there is no such share; nor without a wrong label, when every flag is wrong and says nothing new.
+
+    >>> promise_kept(np.array([0.0, 0.1, 0.9]), np.array([False, True, True]))
+    {'false_flags_at_10': 0.5, 'found_at_10': 1.0}
+    """
+    if is_clean.all():
+        return {"false_flags_at_10": None, "found_at_10": None}
+    flagged = at_most_false_flags(p_clean, _PROMISE)
+    false = float(is_clean[flagged].mean()) if flagged.any() else None
+    return {"false_flags_at_10": false, "found_at_10": float(flagged[~is_clean].mean())}
 
 
 def summary_rows(cells: Iterable[Cell]) -> list[Row]:
@@ -179,31 +203,17 @@ def chosen_settings(patterns: str | Sequence[str]) -> list[Setting]:
 def fingerprint(name: str, setting: Setting, seed: int) -> str:
     """What the result of a cell depends on, as a short hash: options, noise, seed, the code that judges."""
     options = plain_parameters(build_detector(name, {}, seed=seed)) if name in DETECTORS else {}
-    module = DETECTORS[name].__module__ if name in DETECTORS else yardstick.__name__
-    facts = [name, options, repr(setting), seed, code_hash(module)]
+    code = (_JUDGING if name in DETECTORS else _YARDSTICK) + (_NETWORKS if setting.learned else ())
+    facts = [name, options, repr(setting), seed, FIGURES, code_hash(*code)]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 @cache
-def code_hash(module: str) -> str:
-    """Fingerprint of a module and of all detector code that it imports; comments and docstrings do not count."""
-    seen: dict[str, str] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        spec = find_spec(name)
-        if name in seen or spec is None or spec.origin is None:
-            continue
-        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-        seen[name] = ast.dump(_without_docstrings(tree))
-        imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-        waiting += [other for other in imported if other.startswith(_JUDGING) and other not in _COMMON]
-    text = json.dumps(sorted(seen.items()))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-_JUDGING = ("eigenclean.detect.", "eigenclean.moments", "eigenclean.mixture")
-_COMMON = ("eigenclean.detect.base", "eigenclean.detect.decisions", "eigenclean.detect.options")  # checks, records
+def code_hash(*patterns: str, root: Path = _SOURCE) -> str:
+    """Fingerprint of all source files that match; comments and docstrings do not count."""
+    files = sorted({file for pattern in patterns for file in root.glob(pattern)})
+    code = [(file.relative_to(root).as_posix(), _code(file)) for file in files]
+    return hashlib.blake2b(json.dumps(code).encode(), digest_size=8).hexdigest()
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -249,13 +259,14 @@ def _judged(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
         return verdict, time.perf_counter() - started
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _code(file: Path) -> str:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
-    return tree
+    return ast.dump(tree)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -11,7 +11,9 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints, encode_labels
 from eigenclean.errors import InvalidData
+from eigenclean.experiments.benchmarks.idx import read_idx
 from eigenclean.experiments.demo import network_features
+from eigenclean.extras import require
 from eigenclean.files import reading_arrays
 from eigenclean.noise import Noise, corrupt, make_noise
 from eigenclean.sources.bundled import DATASETS
@@ -19,6 +21,9 @@ from eigenclean.truth import Truth
 
 VARIABLE = "EIGENCLEAN_DATA"
 _NEIGHBOUR = Path("..") / "shared" / "data"
+_FASHION = "fashion-mnist"
+_DEBIAN = Path("/usr/share/datasets") / _FASHION
+_MOST = 20_000  # images of Fashion-MNIST, the first ones: as many as there are of CIFAR-10
 _RATIO = 10.0  # largest to smallest class where classes are imbalanced
 
 
@@ -40,8 +45,8 @@ class Setting:
     """Data and noise, as a value.
 
     Attributes:
-        data: "cifar10", "banking77", "digits", or "digits-net" for features of a network trained on the noisy
-            labels.
+        data: "cifar10" and "banking77" (features of a pretrained encoder), "fashion" and "digits" (pixels), or
+            one of them with "-net": features of a small network that was trained on the noisy labels.
         noise: a noise, or the name of a label set that people made ("aggre"); None leaves the labels as they are.
         imbalanced: thin the classes out, exponentially from the first to the last, so that the largest has ten
             times the rows of the smallest.
@@ -58,9 +63,14 @@ class Setting:
         """Do the labels depend on the seed? Otherwise one run says it all."""
         return isinstance(self.noise, Noise) or self.imbalanced
 
+    @property
+    def learned(self) -> bool:
+        """Are the features those of a network that was trained on the noisy labels?"""
+        return self.data in _NETWORKS
+
     def make(self, folder: Path | None, seed: int) -> Case:
         """The case for this seed; `MissingData` says which file is needed."""
-        features, right, sets = _LOADERS[self.data](folder)
+        features, right, sets = _LOADERS[self.data.removesuffix("-net")](folder)
         if isinstance(self.noise, str):
             return Case(features, sets[self.noise], Truth(right))
         if self.imbalanced:
@@ -71,8 +81,8 @@ class Setting:
         else:
             made = corrupt(right, self.noise, random_state=seed, features=features)
             labels, truth = made.labels, made.truth
-        if self.data == "digits-net":
-            features = network_features(features / 16, labels, seed=seed)
+        if self.learned:
+            features = _NETWORKS[self.data](features, labels, seed)
         return Case(features, labels, truth)
 
 
@@ -87,7 +97,13 @@ def _settings() -> dict[str, Setting]:
         ("cifar10", "cifar10", False, percents("instance", 40)),
         ("cifar10", "cifar10", False, {f"human-{which}": which for which in ("aggre", "rand1", "worst")}),
         ("cifar10-10to1", "cifar10", True, percents("symmetric", 20, 50)),
+        ("cifar10-net", "cifar10-net", False, percents("symmetric", 0, 20, 50, 80)),
+        ("cifar10-net", "cifar10-net", False, percents("asymmetric", 40, map="cifar10")),
         ("banking77", "banking77", False, percents("symmetric", 20, 50)),
+        ("fashion", "fashion", False, percents("symmetric", 0, 20, 50, 80)),
+        ("fashion", "fashion", False, percents("pair", 40)),
+        ("fashion-net", "fashion-net", False, percents("symmetric", 0, 20, 50, 80)),
+        ("fashion-net", "fashion-net", False, percents("pair", 40)),
         ("digits", "digits", False, percents("symmetric", 0, 20, 50)),
         ("digits-net", "digits-net", False, percents("symmetric", 0, 20, 50)),
     ]
@@ -163,6 +179,26 @@ def _read_banking77(path: Path) -> _Loaded:
         return content["features"].astype(np.float32), content["labels"], {}
 
 
+def _fashion(folder: Path | None) -> _Loaded:
+    names = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
+    places = [*([] if folder is None else [folder / _FASHION, folder]), _DEBIAN]
+    for place in places:
+        if all((place / name).is_file() for name in names):
+            return _read_fashion(*(place / name for name in names))
+    raise MissingData(
+        f"needs the Debian package dataset-{_FASHION}, or {names[0]} and {names[1]} in the folder {_FASHION} "
+        f"in the one that --data or {VARIABLE} names"
+    )
+
+
+@lru_cache(maxsize=1)
+def _read_fashion(images: Path, labels: Path) -> _Loaded:
+    pixels, right = read_idx(images, _MOST), read_idx(labels, _MOST)
+    if pixels.ndim != 3 or right.shape != pixels.shape[:1]:
+        raise InvalidData(f"{images} and {labels} do not belong together: {pixels.shape} and {right.shape}")
+    return pixels.reshape(len(pixels), -1) / np.float32(255), right.astype(np.int64), {}
+
+
 def _digits(folder: Path | None) -> _Loaded:
     source = DATASETS["digits"]()
     return source.features(), source.labels, {}
@@ -171,6 +207,36 @@ def _digits(folder: Path | None) -> _Loaded:
 _LOADERS: dict[str, Callable[[Path | None], _Loaded]] = {
     "cifar10": _cifar10,
     "banking77": _banking77,
+    "fashion": _fashion,
     "digits": _digits,
-    "digits-net": _digits,
+}
+
+
+def _digits_net(features: Array, labels: Array, seed: int) -> Array:
+    return network_features(features / 16, labels, seed=seed)
+
+
+def _cifar10_net(features: Array, labels: Array, seed: int) -> Array:
+    _require_torch("cifar10-net")
+    from eigenclean.experiments.network_features import from_vectors
+
+    return from_vectors(features, labels, seed=seed)
+
+
+def _fashion_net(features: Array, labels: Array, seed: int) -> Array:
+    _require_torch("fashion-net")
+    from eigenclean.experiments.network_features import from_images
+
+    return from_images(features, labels, seed=seed)
+
+
+def _require_torch(data: str) -> None:
+    for library in ("torch", "accelerate"):
+        require(library, extra="train", caller=f"bench quality, {data}")
+
+
+_NETWORKS: dict[str, Callable[[Array, Array, int], Array]] = {
+    "digits-net": _digits_net,
+    "cifar10-net": _cifar10_net,
+    "fashion-net": _fashion_net,
 }

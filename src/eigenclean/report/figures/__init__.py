@@ -3,6 +3,7 @@
 from eigenclean.report.figures.bars import certainty_bar, class_bar
 from eigenclean.report.figures.heatmap import heatmap
 from eigenclean.report.figures.histogram import histogram
+from eigenclean.report.figures.reliability import reliability
 from eigenclean.report.figures.scatter import scatter
 
-__all__ = ["certainty_bar", "class_bar", "heatmap", "histogram", "scatter"]
+__all__ = ["certainty_bar", "class_bar", "heatmap", "histogram", "reliability", "scatter"]

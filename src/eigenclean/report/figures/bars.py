@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import tag, title
-from eigenclean.report.words import count, isolate, percent, plural
+from eigenclean.report.words import between, count, isolate, percent, plural
 
 
 def certainty_bar(bands: list[dict[str, Any]]) -> Markup:
@@ -30,18 +30,21 @@ def certainty_bar(bands: list[dict[str, Any]]) -> Markup:
 
 
 def class_bar(row: dict[str, Any], longest: float) -> Markup:
-    """The flagged share of one class, with a tick at its estimated noise rate; ``longest`` fills the width."""
+    """The flagged share of one class, its estimated noise rate and interval; ``longest`` fills the width."""
     scale = 100 / longest if longest > 0 else 0
     words = (
         f"{isolate(row['label'])}: {count(row['n_flagged'])} of {plural(row['n_samples'], 'label')} flagged "
-        f"({percent(row['flagged_share'])}), estimated noise rate {percent(row['noise_rate'])}"
+        f"({percent(row['flagged_share'])}), estimated noise rate {percent(row['noise_rate'])}, "
+        f"{between(*row['noise_interval'])}"
     )
     tick = f"{row['noise_rate'] * scale:.2f}%"
+    low, high = (f"{min(end * scale, 100):.2f}%" for end in row["noise_interval"])
     return tag(
         "svg",
         title(words),
         tag("rect", y="3", width="100%", height="10", rx="2", class_="track"),
         tag("rect", y="3", width=f"{row['flagged_share'] * scale:.2f}%", height="10", rx="2", class_="flagged"),
+        tag("line", x1=low, x2=high, y1="8", y2="8", class_="range"),
         tag("line", x1=tick, x2=tick, y1="0", y2="16", class_="tick"),
         class_="bar",
         role="img",

@@ -1,4 +1,4 @@
-"""Given against suggested labels as a grid of tinted squares."""
+"""Right against given labels as a grid of tinted squares."""
 
 import unicodedata
 from typing import Any
@@ -6,28 +6,31 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import picture, tag, text, title
-from eigenclean.report.words import count, isolate, short
+from eigenclean.report.words import isolate, percent, short
 
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
 _MOST_LETTERS = 18
-_COUNTS_UP_TO = 12  # more classes leave no room for numbers
+_NUMBERS_UP_TO = 12  # more classes leave no room for numbers
 
 
-def heatmap(confusion: dict[str, Any]) -> Markup:
-    """Rows are given labels, columns suggested ones; the stronger the colour, the more labels."""
-    names: list[str] = confusion["labels"]
-    counts: list[list[int]] = confusion["counts"]
+def heatmap(transition: dict[str, Any]) -> Markup:
+    """Rows are right labels, columns given ones; the stronger the colour, the more labels went astray.
+
+    The diagonal, labels that are right, has a colour of its own: on the same scale it would outshine all errors.
+    """
+    names: list[str] = transition["labels"]
+    rates: list[list[float]] = transition["rates"]
     shown = [short(name, _MOST_LETTERS) for name in names]
     longest = max(map(_width, shown), default=1)
-    step = 38 if len(names) <= _COUNTS_UP_TO else 28
+    step = 38 if len(names) <= _NUMBERS_UP_TO else 28
     slanted = longest > 3 * _LETTER
-    left = max(60, longest + 16)  # room for "given" at least
+    left = max(60, longest + 16)  # room for "right" at least
     top = (longest * 0.72 if slanted else 14) + 32
     right = longest * 0.72 if slanted else 6
-    most = max((number for row in counts for number in row), default=0) or 1
+    most = max((rate for i, row in enumerate(rates) for j, rate in enumerate(row) if i != j), default=0) or 1
     parts = [
-        tag("text", text("suggested →"), x=left, y=12, class_="axis"),
-        tag("text", text("given ↓"), x=left - 10, y=top - 10, text_anchor="end", class_="axis"),
+        tag("text", text("given →"), x=left, y=12, class_="axis"),
+        tag("text", text("right ↓"), x=left - 10, y=top - 10, text_anchor="end", class_="axis"),
     ]
     for i, name in enumerate(names):
         middle = step * (i + 0.5)
@@ -37,31 +40,36 @@ def heatmap(confusion: dict[str, Any]) -> Markup:
             parts.append(_name(name, shown[i], transform=place))
         else:
             parts.append(_name(name, shown[i], x=left + middle, y=top - 8, text_anchor="middle"))
-    for i, row in enumerate(counts):
-        for j, number in enumerate(row):
-            parts.append(_cell(names, i, j, number, most, left + step * j, top + step * i, step))
+    for i, row in enumerate(rates):
+        for j, rate in enumerate(row):
+            parts.append(_cell(names, i, j, rate, most, left + step * j, top + step * i, step))
     width, height = left + step * len(names) + right, top + step * len(names) + 2
-    label = (
-        f"Heat map of given and suggested labels of {len(names)} classes; the list beside it names the top pairs"
-    )
+    label = f"Transition matrix of {len(names)} classes: how many labels of each right class were given which label"
     return picture(
         width, height, *parts, label=label, class_=f"figure heatmap {'wide' if len(names) > 10 else ''}".strip()
     )
 
 
-def _cell(names: list[str], i: int, j: int, number: int, most: int, x: float, y: float, step: float) -> Markup:
+def _cell(names: list[str], i: int, j: int, rate: float, most: float, x: float, y: float, step: float) -> Markup:
     box = {"x": x + 1, "y": y + 1, "width": step - 2, "height": step - 2, "rx": 3}
-    if number == 0:
-        return tag("rect", **box, class_="same" if i == j else "empty")
-    strength = 0.1 + 0.9 * (number / most) ** 0.6
-    words = f"{isolate(names[i])} → {isolate(names[j])}: {count(number)}"
-    inside = [title(words), tag("rect", **box, class_="cell", fill_opacity=round(strength, 2))]
-    if len(names) <= _COUNTS_UP_TO:
+    if i != j and rate == 0:
+        return tag("rect", **box, class_="empty")
+    words = f"{percent(rate)} of what is really {isolate(names[i])} was given {isolate(names[j])}"
+    strength = 0.1 + 0.9 * (rate / most) ** 0.6 if i != j else 0.2
+    kind = "cell" if i != j else "same"
+    inside = [title(words), tag("rect", **box, class_=kind, fill_opacity=round(strength, 2))]
+    if len(names) <= _NUMBERS_UP_TO:
         tone = "on" if strength > 0.85 else None
         inside.append(
-            tag("text", text(count(number)), x=x + step / 2, y=y + step / 2 + 4, text_anchor="middle", class_=tone)
+            tag("text", text(_number(rate)), x=x + step / 2, y=y + step / 2 + 4, text_anchor="middle", class_=tone)
         )
     return tag("g", *inside)
+
+
+def _number(rate: float) -> str:
+    if rate < 0.0005:
+        return "<0.1"
+    return f"{100 * rate:.1f}" if rate < 0.0995 else f"{100 * rate:.0f}"
 
 
 def _width(name: str) -> float:

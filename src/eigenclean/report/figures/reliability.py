@@ -1,0 +1,78 @@
+"""Said against was: a dot for each group of labels, the diagonal they should lie on, and how many there are."""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from eigenclean.report.figures.svg import path, picture, tag, text, title
+from eigenclean.report.words import compact, percent, plural
+
+WIDTH, HEIGHT = 580, 452
+_LEFT, _TOP, _SIDE = 66, 30, 480  # the plot is a little wider than high
+_BASE = 334  # where the plot ends
+_BARS = 46  # height of the longest bar below it
+_TICKS = (0, 0.25, 0.5, 0.75, 1)
+
+
+def reliability(curve: dict[str, Any]) -> Markup:
+    """The reliability plot; bars below it count the labels of each group."""
+    bins = curve["bins"]
+    parts = [_tick(value) for value in _TICKS]
+    parts.append(tag("path", d=path([(_x(0), _y(0)), (_x(1), _y(1))]), class_="ideal"))
+    filled = [group for group in bins if group["count"]]
+    points = [(_x(group["said"]), _y(group["was"])) for group in filled]
+    if len(points) > 1:
+        parts.append(tag("path", d=path(points), class_="curve right joining"))
+    parts += [_dot(group) for group in filled]
+    most = max((group["count"] for group in bins), default=0) or 1
+    parts += [_bar(group["count"], number, len(bins), most) for number, group in enumerate(bins)]
+    parts.append(tag("text", text("P(right) as the detector says"), x=_x(0.5), y=HEIGHT - 4, text_anchor="middle"))
+    parts.append(tag("text", text("were right"), x=_x(0), y=14))
+    label = "Reliability plot. " + "; ".join(_words(group) for group in filled)
+    return picture(WIDTH, HEIGHT, *parts, label=label, class_="figure reliability")
+
+
+def _tick(value: float) -> Markup:
+    words = f"{100 * value:.0f} %"
+    return tag(
+        "g",
+        tag("line", x1=_x(0), x2=_x(1), y1=_y(value), y2=_y(value), class_="base"),
+        tag("text", text(words), x=_LEFT - 10, y=_y(value) + 4, text_anchor="end", class_="tick"),
+        tag("text", text(words), x=_x(value), y=_BASE + 20, text_anchor="middle", class_="tick"),
+    )
+
+
+def _dot(group: dict[str, Any]) -> Markup:
+    x = _x(group["said"])
+    return tag(
+        "g",
+        title(_words(group)),
+        tag("line", x1=x, x2=x, y1=_y(group["low"]), y2=_y(group["high"]), class_="spread"),
+        tag("circle", cx=x, cy=_y(group["was"]), r=5),
+    )
+
+
+def _bar(count: int, number: int, n_bins: int, most: int) -> Markup:
+    width = _SIDE / n_bins
+    height = _BARS * count / most
+    foot = HEIGHT - 24
+    box = {"x": _LEFT + number * width + 2, "width": width - 4}
+    return tag(
+        "g",
+        title(plural(count, "label")),
+        tag("rect", **box, y=foot - height, height=height, class_="kept"),
+        tag("text", text(compact(count)), x=_LEFT + (number + 0.5) * width, y=foot - height - 4,
+            text_anchor="middle", class_="tick") if count else "",
+    )  # fmt: skip
+
+
+def _words(group: dict[str, Any]) -> str:
+    return f"said {percent(group['said'])}, were right {percent(group['was'])} of {plural(group['count'], 'label')}"
+
+
+def _x(value: float) -> float:
+    return _LEFT + _SIDE * value
+
+
+def _y(value: float) -> float:
+    return _BASE - (_BASE - _TOP) * value

@@ -1,0 +1,47 @@
+"""The results of a run are written once, with everything that is known about it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenclean.metrics import noise_rate_interval, reliability_curve
+from eigenclean.report.publish import publish, results_folder
+from eigenclean.sources.memory import MemorySource
+from eigenclean.verdict import Verdict
+
+Make = Callable[..., Verdict]
+
+
+def _source(verdict: Verdict) -> MemorySource:
+    return MemorySource("pets", np.eye(len(verdict), 4, dtype=np.float32), verdict.labels)
+
+
+def test_facts_and_the_interval_are_in_the_summary(tmp_path: Path, make: Make) -> None:
+    verdict = make()
+    facts = {"decision": {"rule": "budget"}, "auto": {"chosen": "knn"}}
+    summary = publish(tmp_path, verdict, _source(verdict), seconds=1.5, facts=facts)
+    assert summary == json.loads((tmp_path / "summary.json").read_text())
+    assert summary["estimated_noise_rate_interval"] == list(noise_rate_interval(verdict.p_clean))
+    assert {key: summary[key] for key in facts} == facts
+    assert summary["seconds"] == 1.5
+    assert list(summary)[-1] == "per_class"  # it is long
+    assert "Measured against" not in (tmp_path / "report.html").read_text()
+
+
+def test_what_is_known_of_the_truth_is_in_the_report(tmp_path: Path, make: Make) -> None:
+    verdict = make()
+    curve = reliability_curve(verdict.p_clean, ~verdict.flagged)
+    publish(tmp_path, verdict, _source(verdict), quality={"auroc": 0.75}, reliability=curve)
+    page = (tmp_path / "report.html").read_text()
+    assert "0.750" in page
+    assert 'class="figure reliability"' in page
+
+
+def test_facts_that_cannot_be_written_leave_nothing_behind(tmp_path: Path, make: Make) -> None:
+    verdict = make()
+    with pytest.raises(ValueError, match="JSON"), results_folder(tmp_path / "run") as folder:
+        publish(folder, verdict, _source(verdict), facts={"rate": float("nan")})
+    assert list(tmp_path.iterdir()) == []
