@@ -184,12 +184,14 @@ class TestCandidates:
         rows, codes, discriminants = self.many()
         given = np.roll(codes, 700)  # mostly far from the best
         few, table = Candidates.of(discriminants, rows, given), discriminants.of(rows)
-        assert few.classes.shape == (1800, candidates_module.FEW)
-        np.testing.assert_array_equal(few.classes[np.arange(1800), few.own], given)
-        np.testing.assert_allclose(few.values, np.take_along_axis(table, few.classes, axis=1), rtol=1e-4, atol=1e-4)
+        assert few.classes.shape == (candidates_module.FEW, 1800)
+        np.testing.assert_array_equal(few.classes[few.everyone], given)
+        np.testing.assert_allclose(
+            few.values, np.take_along_axis(table, few.classes.T, axis=1).T, rtol=1e-4, atol=1e-4
+        )
         for row in range(0, 1800, 100):
             best = set(np.argsort(-table[row])[: candidates_module.FEW - 1]) | {given[row]}
-            assert set(few.classes[row]) >= best or len(best - set(few.classes[row])) == 0
+            assert set(few.classes[:, row]) >= best or len(best - set(few.classes[:, row])) == 0
 
     def test_sums_per_class_and_pair_are_those_of_the_whole_table(self) -> None:
         rows, codes, discriminants = self.many()
@@ -199,7 +201,7 @@ class TestCandidates:
         assert not isinstance(whole, np.ndarray)
         np.testing.assert_allclose(few.per_class(table), whole.sum(axis=0), rtol=1e-4)
         pairs = np.zeros((300, 300))
-        np.add.at(pairs, (few.classes, codes[:, None]), table)
+        np.add.at(pairs, (few.classes, codes[None, :]), table)
         np.testing.assert_allclose(few.per_pair(table), pairs.ravel()[few.keys], rtol=1e-4)
 
     def test_labels_of_very_many_classes_are_judged(self) -> None:
@@ -231,7 +233,7 @@ def draw(transition: Array, n: int = 20_000, glances: float = 0.0, seed: int = 0
 
 
 def p_right(model: NoisyLabels, candidates: Candidates) -> Array:
-    return model.posterior(candidates)[np.arange(len(candidates)), candidates.own]
+    return np.asarray(model.posterior(candidates)[candidates.everyone])
 
 
 class TestNoisyLabels:
@@ -263,7 +265,7 @@ class TestNoisyLabels:
         candidates, _, _ = draw(np.eye(3), n=500)
         model = fit_noisy_labels(candidates)
         np.testing.assert_allclose(model.transition.matrix().sum(axis=1), 1)
-        np.testing.assert_allclose(model.posterior(candidates).sum(axis=1), 1, rtol=1e-5)
+        np.testing.assert_allclose(model.posterior(candidates).sum(axis=0), 1, rtol=1e-5)
 
     def test_log_odds_are_those_of_the_posterior(self) -> None:
         candidates, _, _ = draw(0.6 * np.eye(4) + 0.1, n=500, glances=0.2)

@@ -105,7 +105,7 @@ class Judge(Detector):
             posterior = model.posterior(candidates)
             members = candidates.members(posterior)
             self.n_rounds_ = number
-            before, noise = noise, 1.0 - float(posterior[np.arange(len(codes)), candidates.own].mean())
+            before, noise = noise, 1.0 - float(posterior[candidates.everyone].mean())
             if abs(noise - before) < _SETTLED:
                 break
         assert model is not None
@@ -127,11 +127,10 @@ class Judge(Detector):
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         candidates = self._candidates(X[rows], codes[rows])
         posterior = self._model.posterior(candidates).astype(np.float64)
-        everyone = np.arange(len(rows))
-        posterior[everyone, candidates.own] = 0.0
-        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
-        best = posterior.argmax(axis=1)
-        return candidates.classes[everyone, best], posterior[everyone, best]
+        posterior[candidates.everyone] = 0.0
+        posterior /= np.maximum(posterior.sum(axis=0), 1e-300)
+        best = posterior.argmax(axis=0), np.arange(len(rows))
+        return candidates.classes[best], posterior[best]
 
     @property
     def _n_columns(self) -> int:

@@ -50,25 +50,25 @@ class NoisyLabels:
         return cls(1.0 / spread if spread > 0 else 1.0, np.zeros(k), Transition.symmetric(k, rate))
 
     def prior(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
-        """P(y | x), n x m; less sharp, it is what a glance sees."""
+        """P(y | x), m x n; less sharp, it is what a glance sees."""
         logits = self._logits(candidates, sharpness)
-        logits -= logits.max(axis=1, keepdims=True)
+        logits -= logits.max(axis=0)
         np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
+        logits /= logits.sum(axis=0)
         return logits
 
     def log_odds(self, candidates: Candidates) -> Float64s:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; far out, where probabilities are 0 or 1, it still ranks."""
         joint = self._logits(candidates).astype(np.float64)
         joint += np.log(np.maximum(self._flips(candidates), 1e-30))
-        own = np.arange(len(candidates)), candidates.own
+        own = candidates.everyone
         right, joint[own] = joint[own], -np.inf
-        return np.asarray(right - logsumexp(joint, axis=1))
+        return np.asarray(right - logsumexp(joint, axis=0))
 
     def posterior(self, candidates: Candidates) -> Floats:
-        """P(y | x, ỹ), n x m."""
+        """P(y | x, ỹ), m x n."""
         joint = self.prior(candidates) * self._flips(candidates)
-        joint /= np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
+        joint /= np.maximum(joint.sum(axis=0), 1e-30)
         return joint
 
     def overall(self, candidates: Candidates) -> Transition:
@@ -87,7 +87,7 @@ class NoisyLabels:
             prior = model.prior(candidates)
             flips = model._flips(candidates)
             joint = prior * flips
-            evidence = np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
+            evidence = np.maximum(joint.sum(axis=0), 1e-30)
             likelihood = float(np.log(evidence).mean(dtype=np.float64))
             model = replace(model, log_likelihood=likelihood)
             if number > settle + 1 and abs(likelihood - reached) < tol:
@@ -98,7 +98,7 @@ class NoisyLabels:
             transition = model.transition
             if number >= settle:
                 if model.glances > 0:  # only what did not come from a glance tells of T
-                    through = joint * (1.0 - model.glances * model._seen(candidates)[:, None] / flips)
+                    through = joint * (1.0 - model.glances * model._seen(candidates) / flips)
                 else:
                     through = joint
                 transition = Transition.counted(candidates.keys, candidates.per_pair(through), candidates.n_classes)
@@ -116,25 +116,24 @@ class NoisyLabels:
         return np.asarray(logits)
 
     def _flips(self, candidates: Candidates) -> Floats:
-        """P(ỹ | y, x) for the given ỹ and every candidate y, n x m."""
+        """P(ỹ | y, x) for the given ỹ and every candidate y, m x n."""
         flips = self.transition.at(candidates.keys).astype(candidates.values.dtype)[candidates.pair]
         if self.glances > 0:
             flips *= 1.0 - self.glances
-            flips += self.glances * self._seen(candidates)[:, None]
+            flips += self.glances * self._seen(candidates)
         return np.asarray(flips)
 
     def _seen(self, candidates: Candidates) -> Floats:
         """P(ỹ | a glance at x), n."""
-        glance = self.prior(candidates, self.sharpness)
-        return np.asarray(glance[np.arange(len(candidates)), candidates.own])
+        return np.asarray(self.prior(candidates, self.sharpness)[candidates.everyone])
 
     def _closer(self, candidates: Candidates, prior: Floats, posterior: Floats) -> tuple[float, Float64s]:
         """β and b, a step closer to where P(y | x) agrees with the ``posterior`` on average."""
         values, n = candidates.values, len(candidates)
-        mean = np.vecdot(prior, values)
-        gradient = float(np.vecdot(posterior, values).sum(dtype=np.float64) - mean.sum(dtype=np.float64)) / n
-        square = float(np.vecdot(prior * values, values).sum(dtype=np.float64)) / n
-        curvature = square - float(np.vdot(mean, mean)) / n
+        weighted = prior * values
+        mean = weighted.sum(axis=0)
+        gradient = (_inner(posterior, values) - float(mean.sum(dtype=np.float64))) / n
+        curvature = (_inner(weighted, values) - _inner(mean, mean)) / n
         change = gradient / max(curvature, 1e-12)
         change = float(np.clip(change, -0.5 * self.scale, 0.5 * self.scale))
         got, expected = candidates.per_class(posterior), candidates.per_class(prior)
@@ -148,3 +147,8 @@ def fit_noisy_labels(candidates: Candidates) -> NoisyLabels:
     tried = [NoisyLabels.symmetric(part, rate).improved(part, 40, settle=2) for rate in STARTS]
     best = max(tried, key=lambda model: model.log_likelihood)
     return best.converged(candidates)
+
+
+def _inner(a: Floats, b: Floats) -> float:
+    """Σ ab, in float64 where it adds up."""
+    return float(np.multiply(a, b).sum(dtype=np.float64))
