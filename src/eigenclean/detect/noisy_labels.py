@@ -107,7 +107,7 @@ class NoisyLabels:
 
     def converged(self, candidates: Candidates) -> "NoisyLabels":
         """EM to the end: most of the way on a part of the rows, the rest on all."""
-        part = candidates.thinned(max(_PART_ROWS, 20 * candidates.n_classes))
+        part = candidates.thinned(_PART_ROWS)
         return self.improved(part, 200, tol=1e-7).improved(candidates, 10)
 
     def _logits(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
@@ -143,7 +143,7 @@ class NoisyLabels:
 
 def fit_noisy_labels(candidates: Candidates) -> NoisyLabels:
     """The best of several starts, judged on a part of the rows."""
-    part = candidates.thinned(max(_START_ROWS, 20 * candidates.n_classes))
+    part = candidates.thinned(_START_ROWS)
     tried = [NoisyLabels.symmetric(part, rate).improved(part, 40, settle=2) for rate in STARTS]
     best = max(tried, key=lambda model: model.log_likelihood)
     return best.converged(candidates)
