@@ -1,0 +1,43 @@
+"""A small convolutional network: minutes on a laptop where the ResNets take hours."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from torch import nn
+
+from eigenclean.errors import InvalidOption
+from eigenclean.nets.pooled import PooledNet, check_width, conv_norm_relu
+from eigenclean.nets.shapes import Shape, image_shape
+
+_BY = "net small-cnn"
+
+
+class SmallCNN(PooledNet):
+    """Three 3 x 3 convolutions with normalisation, ReLU and (the first two) pooling; features are not negative.
+
+    Args:
+        n_features: channels, height and width of an image of at least 4 x 4.
+        n_classes: number of logits.
+        width: channels of the first convolution; the others have two and four times as many.
+        dropout: share of features left out in training, for the logits only.
+
+    >>> import torch
+    >>> features, logits = SmallCNN((1, 28, 28), 10)(torch.zeros(2, 1, 28, 28))
+    >>> features.shape, logits.shape
+    (torch.Size([2, 128]), torch.Size([2, 10]))
+    """
+
+    options: ClassVar[Sequence[str]] = ("width", "dropout")
+
+    def __init__(self, n_features: Shape, n_classes: int, width: int = 32, dropout: float = 0.0) -> None:
+        channels, _, _ = image_shape(n_features, by=_BY, smallest=4)
+        if not 0 <= dropout < 1:
+            raise InvalidOption(f"{_BY}: dropout must be from 0 to below 1, got {dropout}")
+        layers = [
+            *conv_norm_relu(channels, check_width(width, by=_BY)),
+            nn.MaxPool2d(2),
+            *conv_norm_relu(width, 2 * width),
+            nn.MaxPool2d(2),
+            *conv_norm_relu(2 * width, 4 * width),
+        ]
+        super().__init__(n_features, n_classes, body=nn.Sequential(*layers), n_outputs=4 * width, dropout=dropout)
