@@ -1,6 +1,6 @@
 """What a network says about all samples: evidence for a selector."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
@@ -16,12 +16,12 @@ _ROWS = 512  # at a time: enough to keep any device busy
 def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
     """Features, probabilities, losses or logits of all samples, as far as they are needed; in eval mode.
 
-    Losses are the cross-entropy of the given label, whatever loss the network is trained with. Probabilities come
-    from a network that has seen these very samples.
+    Inputs are not varied. Losses are the cross-entropy of the given label, whatever loss the network is trained
+    with. Probabilities come from a network that has seen these very samples.
     """
     if not needs:
         return Evidence(ids=pool.ids, labels=pool.labels)
-    features, logits = outputs(net, pool.inputs, features="features" in needs)
+    features, logits = outputs(net, pool, features="features" in needs)
     return Evidence(
         ids=pool.ids,
         labels=pool.labels,
@@ -34,16 +34,23 @@ def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
     )
 
 
-def outputs(net: nn.Module, inputs: Tensor, *, features: bool = False) -> tuple[Tensor | None, Tensor]:
-    """Features (if asked for) and logits of all inputs, in eval mode and without gradients."""
+def outputs(net: nn.Module, pool: Pool, *, features: bool = False) -> tuple[Tensor | None, Tensor]:
+    """Features (if asked for) and logits of all samples, in eval mode and without gradients."""
     net.eval()
     device = next(net.parameters()).device
     seen: list[Tensor] = []
     logits: list[Tensor] = []
     with torch.no_grad():
-        for start in range(0, len(inputs), _ROWS):
-            one, other = net(inputs[start : start + _ROWS].to(device))
+        for start in range(0, len(pool), _ROWS):
+            one, other = net(pool.take(slice(start, start + _ROWS)).to(device))
             if features:
                 seen.append(one)
             logits.append(other.float())
     return torch.cat(seen) if features else None, torch.cat(logits)
+
+
+def accuracies(nets: Sequence[nn.Module], pool: Pool) -> list[float]:
+    """Share of given labels that are predicted: first by the summed logits of all networks, then by each alone."""
+    logits = [outputs(net, pool)[1] for net in nets]
+    voices = [torch.stack(logits).sum(dim=0), *(logits if len(logits) > 1 else [])]
+    return [float((voice.argmax(dim=1) == pool.codes).double().mean()) for voice in voices]
