@@ -227,3 +227,16 @@ def test_digits_are_large_enough() -> None:
     for name in ("small-cnn", "resnet34", "preact-resnet18"):
         logits: Tensor = make_net(name, (1, 8, 8), 10, width=2).eval()(torch.zeros(1, 1, 8, 8))[1]
         assert logits.shape == (1, 10)
+
+
+def test_the_small_cnn_computes_what_it_says() -> None:
+    net: Any = make_net("small-cnn", FASHION, 10, width=3).eval()
+    randomise_norms(net)
+    x = out = torch.randn(2, *FASHION)
+    convolutions = [module for module in net.modules() if isinstance(module, nn.Conv2d)]
+    norms = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
+    for number, (conv, norm) in enumerate(zip(convolutions, norms, strict=True)):
+        out = functional.conv2d(out, conv.weight, padding=1)
+        out = functional.relu(norm(functional.max_pool2d(out, 2) if number < 2 else out))
+    assert out.shape == (2, 12, 7, 7)
+    torch.testing.assert_close(net(x)[0], out.mean(dim=(2, 3)))

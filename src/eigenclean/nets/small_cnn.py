@@ -13,7 +13,7 @@ _BY = "net small-cnn"
 
 
 class SmallCNN(PooledNet):
-    """Three 3 x 3 convolutions with normalisation, ReLU and (the first two) pooling; features are not negative.
+    """Three 3 x 3 convolutions with (the first two) pooling, normalisation and ReLU; features are not negative.
 
     Args:
         n_features: channels, height and width of an image of at least 4 x 4.
@@ -33,11 +33,15 @@ class SmallCNN(PooledNet):
         channels, _, _ = image_shape(n_features, by=_BY, smallest=4)
         if not 0 <= dropout < 1:
             raise InvalidOption(f"{_BY}: dropout must be from 0 to below 1, got {dropout}")
+        # Pooled before they are normalised: a quarter of the work, which is a third of the whole.
         layers = [
-            *conv_norm_relu(channels, check_width(width, by=_BY)),
-            nn.MaxPool2d(2),
-            *conv_norm_relu(width, 2 * width),
-            nn.MaxPool2d(2),
+            *_conv_pool_norm_relu(channels, check_width(width, by=_BY)),
+            *_conv_pool_norm_relu(width, 2 * width),
             *conv_norm_relu(2 * width, 4 * width),
         ]
         super().__init__(n_features, n_classes, body=nn.Sequential(*layers), n_outputs=4 * width, dropout=dropout)
+
+
+def _conv_pool_norm_relu(before: int, after: int) -> list[nn.Module]:
+    conv, norm, relu = conv_norm_relu(before, after)
+    return [conv, nn.MaxPool2d(2), norm, relu]
