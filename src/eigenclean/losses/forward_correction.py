@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.losses.base import Loss
@@ -56,18 +57,20 @@ class Forward(Loss):
             )
         if not (matrix >= 0).all() or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
             raise InvalidOption("loss forward: each row of transition must be probabilities that add up to 1")
-        self.register_buffer("log_transition", torch.from_numpy(matrix).float().log())
+        self.register_buffer("log_transition", _logarithms(matrix))
 
     def learn(self, evidence: Evidence) -> None:
         """Estimate the matrix, unless it was given."""
         if self.transition is None:
             seen = evidence.need("probabilities", by="loss forward")
-            matrix = torch.from_numpy(estimate_transition(seen, self.discard))
-            self.log_transition.copy_(matrix.log())
+            self.log_transition.copy_(_logarithms(estimate_transition(seen, self.discard)))
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
         # In logarithms throughout: a probability too small for a float still has one.
-        log_t = self.log_transition.to(logits.device).clamp(min=_IMPOSSIBLE)
-        log_noisy = torch.logsumexp(log_probabilities(logits)[:, :, None] + log_t[None], dim=1)
+        log_noisy = torch.logsumexp(log_probabilities(logits)[:, :, None] + self.log_transition[None], dim=1)
         return -expected(log_noisy, target)
+
+
+def _logarithms(matrix: Float64s) -> Tensor:
+    return torch.from_numpy(matrix).log().clamp(min=_IMPOSSIBLE).float()
