@@ -15,7 +15,10 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "noises": ("eigenclean.noise", "NOISES"),
     "recipes": ("eigenclean.train", "RECIPES"),
     "nets": ("eigenclean.nets", "NETS"),
+    "losses": ("eigenclean.losses", "LOSSES"),
+    "augments": ("eigenclean.train.augment", "AUGMENTS"),
     "datasets": ("eigenclean.sources.bundled", "DATASETS"),
+    "layouts": ("eigenclean.sources.named", "LAYOUTS"),
 }
 
 
