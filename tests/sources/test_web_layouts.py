@@ -11,6 +11,7 @@ from PIL import Image
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import open_source
 from eigenclean.sources.clothing1m import pseudo_balanced
+from eigenclean.sources.inside import check_inside
 from eigenclean.sources.named import LAYOUTS, is_named
 
 
@@ -246,3 +247,31 @@ def test_two_splits_are_one_too_many(tmp_path: Path) -> None:
         open_source((np.eye(2), [0, 1]), split="test")
     with pytest.raises(InvalidOption, match="--label-column is for tables"):
         open_source(f"cifar10:{tmp_path}", label_column="y")
+
+
+@pytest.mark.parametrize(
+    "name", ["a/b.jpg", "a b/c,d.jpg", "...x.jpg", "a/..b/c.jpg", "ab:c/d.jpg", "./a.jpg", "a//b.jpg"]
+)
+def test_harmless_names(name: str) -> None:
+    assert check_inside(name, by="list") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/a.jpg",
+        "../a.jpg",
+        "a/../../b.jpg",
+        "a/..",
+        "..",
+        ".",
+        "",
+        "C:/a.jpg",
+        "\\a.jpg",
+        "a\\..\\b.jpg",
+        "a\0.jpg",
+    ],
+)
+def test_names_that_lead_elsewhere(name: str) -> None:
+    with pytest.raises(InvalidData, match="names of images must stay inside the data set"):
+        check_inside(name, by="list")
