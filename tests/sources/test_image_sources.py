@@ -90,6 +90,7 @@ def test_hash_sees_every_pixel_and_label() -> None:
         ({"images": PICTURES, "labels": LABELS[:4]}, "equal length, got 6 rows and 4 labels"),
         ({"images": PICTURES}, "there are no labels"),
         ({"labels": LABELS}, "a dict must have 'features' or 'images'"),
+        ({"labels": LABELS, "images": None, "features": None}, "a dict must have 'features' or 'images'"),
     ],
 )
 def test_bad_arrays(given: dict[str, Any], message: str) -> None:
@@ -246,6 +247,10 @@ def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
     write_folder(tmp_path / "data")
     with pytest.raises(InvalidOption, match="resize must be a number of pixels from 1, got 0"):
         open_source(f"folder:{tmp_path / 'data'}?resize=0")
+    with pytest.raises(InvalidOption, match="resize must be a number of pixels from 1, got True"):
+        open_source(f"folder:{tmp_path / 'data'}?resize=true")
+    with pytest.raises(InvalidOption, match="grey must be true or false, got 'maybe'"):
+        open_source(f"folder:{tmp_path / 'data'}?grey=maybe")
     with pytest.raises(InvalidOption, match="is in one piece: leave out the split 'test'"):
         open_source(tmp_path / "data", split="test")
     with pytest.raises(InvalidOption, match="--label-column is for tables"):

@@ -95,6 +95,8 @@ def test_a_subset_of_clothing1m(tmp_path: Path) -> None:
     assert source.data_hash() != open_source(f"clothing1m:{root}").data_hash()
     with pytest.raises(InvalidOption, match="subset must be a number of images from 1, got 0"):
         open_source(f"clothing1m:{root}?subset=0")
+    with pytest.raises(InvalidOption, match="seed must be an integer from 0, got 'x'"):
+        open_source(f"clothing1m:{root}?subset=3&seed=x")
 
 
 @pytest.mark.parametrize(

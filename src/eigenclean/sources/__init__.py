@@ -139,7 +139,7 @@ def _open_arrays(source: Any, labels: Array | None) -> Source:
     else:
         arrays = {"features": source}
     unknown = [key for key in arrays if key not in _PARTS]
-    if unknown or not {"features", "images"} & set(arrays):
+    if unknown or all(arrays.get(part) is None for part in ("features", "images")):
         raise InvalidData(
             f"arrays: a dict must have 'features' or 'images' and may have {', '.join(map(repr, _PARTS[1:]))}, "
             f"got {', '.join(map(repr, arrays)) or 'nothing'}"

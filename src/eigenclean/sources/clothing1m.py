@@ -65,8 +65,10 @@ def pseudo_balanced(labels: Array, size: int, *, n_classes: int, seed: int) -> I
     >>> sorted(labels[pseudo_balanced(labels, 4, n_classes=2, seed=0)].tolist())
     [0, 0, 1]
     """
-    if not isinstance(size, int) or size < 1:
+    if type(size) is not int or size < 1:
         raise InvalidOption(f"clothing1m: subset must be a number of images from 1, got {size!r}")
+    if type(seed) is not int or seed < 0:
+        raise InvalidOption(f"clothing1m: seed must be an integer from 0, got {seed!r}")
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(labels))
     shuffled = labels[order]

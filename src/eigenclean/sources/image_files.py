@@ -38,8 +38,10 @@ class ImageFiles(Sequence[Array]):
     dtype = np.dtype(np.uint8)
 
     def __init__(self, root: Path, names: Array, *, resize: int | None = None, grey: bool = False) -> None:
-        if resize is not None and (not isinstance(resize, int) or resize < 1):
+        if resize is not None and (type(resize) is not int or resize < 1):
             raise InvalidOption(f"{root}: resize must be a number of pixels from 1, got {resize!r}")
+        if not isinstance(grey, bool):
+            raise InvalidOption(f"{root}: grey must be true or false, got {grey!r}")
         self.root = root
         self.names = names
         self.resize = resize

@@ -27,7 +27,7 @@ def open_webvision(
         classes: how many; 50 for mini-WebVision.
         resize: see `ImageFiles`.
     """
-    if not isinstance(classes, int) or not 2 <= classes <= N_CLASSES:
+    if type(classes) is not int or not 2 <= classes <= N_CLASSES:
         raise InvalidOption(f"{name}: classes must be from 2 to {N_CLASSES}, got {classes!r}")
     chosen = choose_split(split, _SPLITS, by=name)
     root, numbers = {"train": _train, "val": _val, "imagenet": _imagenet}[chosen](path)
