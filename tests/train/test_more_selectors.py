@@ -106,7 +106,8 @@ def test_a_window_of_one_is_the_small_loss_detector(case: tuple[Evidence, Bools]
 
 def test_losses_are_averaged_over_the_window_by_original_index(case: tuple[Evidence, Bools]) -> None:
     evidence, wrong = case
-    chosen, memory, scaled = AveragedLosses(window=2), {}, []
+    memory: Memory = {}
+    chosen, scaled = AveragedLosses(window=2), []
     for epoch, sure in enumerate((1.0, 2.0, 4.0), start=1):
         logits = logits_for(np.asarray(evidence.labels), wrong, sure)
         found = chosen.select(replace(evidence, logits=logits), epoch, None, memory)
@@ -155,7 +156,8 @@ def test_persistent_keeps_what_was_clean_in_each_of_the_last_rounds(case: tuple[
     evidence, _ = case
     labels = np.asarray(evidence.labels)
     judged: dict[str, Any] = {"name": "small-loss", "options": {"head": None}, "learn_from": "all"}
-    chosen, memory = Persistent(**judged, window=2), {}
+    memory: Memory = {}
+    chosen = Persistent(**judged, window=2)
     watching = replace(chosen, watch=True)
     masks = [np.arange(90) % 7 == 0, np.arange(90) % 5 == 0, np.arange(90) % 4 == 0]
     evidences = [replace(evidence, logits=logits_for(labels, mask)) for mask in masks]
@@ -169,7 +171,8 @@ def test_the_largest_late_set_is_the_core_that_guides_the_next_stage(case: tuple
     evidence, wrong = case
     labels = np.asarray(evidence.labels)
     judged: dict[str, Any] = {"name": "small-loss", "options": {"head": None}, "learn_from": "all"}
-    chosen, memory = Persistent(**judged, soft=True, window=1, core_after=1), {}
+    memory: Memory = {}
+    chosen = Persistent(**judged, soft=True, window=1, core_after=1)
     few, fewer = np.arange(90) % 9 == 0, np.arange(90) % 3 == 0
     for epoch, mask in enumerate((np.arange(90) < 5, few, fewer), start=1):
         chosen.select(replace(evidence, logits=logits_for(labels, mask)), epoch, None, memory)
@@ -187,7 +190,7 @@ def test_the_largest_late_set_is_the_core_that_guides_the_next_stage(case: tuple
 def test_facility_location_equals_the_slow_greedy_choice() -> None:
     rng = np.random.default_rng(1)
     similarity = rng.random((40, 40))
-    best, chosen = np.zeros(40), []
+    best, chosen = np.zeros(40), list[int]()
     for _ in range(12):
         gains = np.maximum(similarity - best[:, None], 0).sum(axis=0)
         gains[chosen] = -1

@@ -1,12 +1,14 @@
 """What a classifier is given, made ready for its network: feature vectors or images, labels as numbers."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from eigenclean.arrays import Array, Ints, check_features, check_ids, check_labels, locate_labels
 from eigenclean.errors import InvalidData
+from eigenclean.nets import NETS
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.sources.image_files import ImageFiles
 from eigenclean.train.images import Pictures, as_images
@@ -83,6 +85,12 @@ def as_inputs(X: Any, *, by: str) -> Array | Pictures:
     if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.dtype == object and X.ndim == 1)):
         return as_images(X, by=by)
     return check_features(as_matrix(X), by=by)
+
+
+def net_takes_images(name: str) -> bool:
+    """Whether the network of that name needs images, and cannot do with vectors."""
+    module, kind = NETS[name]
+    return bool(getattr(import_module(module), kind).takes_images)
 
 
 def some_of(array: Array | Pictures, rows: Any) -> Array | Pictures:
