@@ -157,6 +157,15 @@ def test_convolutions_lie_with_their_channels_last_and_stay_so_after_loading() -
     assert torch.equal(other.eval()(x)[1], net.eval()(x)[1])
 
 
+def test_gradients_lie_as_their_weights_do() -> None:
+    # Otherwise torch warns when several processes add them up.
+    for name in ("resnet34", "preact-resnet18", "small-cnn"):
+        net = make_net(name, CIFAR, 10, width=4)
+        net(torch.randn(2, *CIFAR))[1].sum().backward()
+        for parameter in net.parameters():
+            assert parameter.grad is not None and parameter.grad.stride() == parameter.stride()
+
+
 # Networks of timm.
 
 

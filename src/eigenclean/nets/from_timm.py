@@ -37,8 +37,9 @@ class TimmNet(Net):
         timm = require("timm", extra=None, caller=by)
         try:
             self.model = timm.create_model(name, pretrained=pretrained, num_classes=n_classes, in_chans=channels)
-        except RuntimeError as error:  # timm's "Unknown model"
-            raise InvalidOption(f"{by}: timm cannot make it: {error}; see timm.list_models()") from None
+        except Exception as error:  # an unknown model, weights that cannot be downloaded, …
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise InvalidOption(f"{by}: timm cannot make it: {reason}; see timm.list_models()") from error
         self.n_outputs = int(self.head.in_features)
 
     @property

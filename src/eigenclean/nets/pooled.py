@@ -23,13 +23,16 @@ class PooledNet(Net):
         self, n_features: Shape, n_classes: int, *, body: nn.Module, n_outputs: int, dropout: float = 0.0
     ) -> None:
         super().__init__(n_features, n_classes)
-        last = nn.Linear(n_outputs, n_classes)
+        logits = nn.Linear(n_outputs, n_classes)
         self.body = body
         self.n_outputs = n_outputs
-        self.head = nn.Sequential(nn.Dropout(dropout), last) if dropout else last
+        self.head = nn.Sequential(nn.Dropout(dropout), logits) if dropout else logits
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+                # Copied, because `contiguous` leaves 1 x 1 kernels with other strides than their gradients have,
+                # which slows down training on several processes.
+                last = torch.empty_like(module.weight.data, memory_format=torch.channels_last)
+                module.weight.data = last.copy_(module.weight.data)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The pooled last map, and the logits."""
