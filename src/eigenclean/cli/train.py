@@ -128,7 +128,7 @@ def _recipe(
         chosen = chosen.with_selector(selector)
     if epochs is not None:
         chosen = chosen.with_epochs(epochs)
-    return with_settings(chosen, settings)
+    return with_settings(chosen, settings, others=signature(RECIPES[name]).parameters)
 
 
 def _sources(

@@ -1,6 +1,6 @@
 """Any number of a recipe from the command line: ``stage.2.lr=0.01``, with a guess at what was meant."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -17,12 +17,13 @@ _OF_RECIPE = ("networks", "exchange", "net", "augment", "scale")
 _TABLES = {"optimiser", "select", "loss", "step"}
 
 
-def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
+def with_settings(recipe: Recipe, settings: Mapping[str, Any], others: Iterable[str] = ()) -> Recipe:
     """The recipe with some values changed.
 
     A name is a field of the recipe (``augment``), a field of its optimiser (``lr``, for all stages), or
     ``stage.N.`` with a field of that stage (``epochs``), of its optimiser (``lr``), or of its selector, loss or
-    step (``loss.q``, ``select.threshold``, ``step.lambda_u``). Stages are counted from 1.
+    step (``loss.q``, ``select.threshold``, ``step.lambda_u``). Stages are counted from 1. ``others`` are names that
+    the user may have meant and that are dealt with elsewhere.
 
     >>> from eigenclean.train.recipes import recipe
     >>> with_settings(recipe("fine"), {"stage.2.lr": 0.5}).plan()[10].lr
@@ -32,11 +33,11 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     """
     record = recipe.to_dict()
     for name, value in settings.items():
-        _change(record, name, value)
+        _change(record, name, value, tuple(others))
     return Recipe.from_dict(record)
 
 
-def _change(record: dict[str, Any], name: str, value: Any) -> None:
+def _change(record: dict[str, Any], name: str, value: Any, others: tuple[str, ...]) -> None:
     head, *rest = name.split(".")
     if head == "stage":
         _change_stage(record, name, rest, value)
@@ -47,7 +48,7 @@ def _change(record: dict[str, Any], name: str, value: Any) -> None:
             if table is not None:
                 table[field] = value
     else:
-        check_name(name, (*_OF_RECIPE, *_OF_OPTIMISER, "stage.1.lr"), by="--set", what="setting")
+        check_name(name, (*_OF_RECIPE, *_OF_OPTIMISER, *others, "stage.1.lr"), by="--set", what="setting")
         record[name] = value
 
 
