@@ -19,6 +19,7 @@ from eigenclean.train.steps.base import Answers, Batch, Progress, Step
 from eigenclean.train.tally import Tally
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]
+WHOLE = 1.0  # the factor of a batch that is done at once
 
 
 class Share(NamedTuple):
@@ -73,7 +74,7 @@ class Lessons:
                 if share.rest is not None:
                     rest = self._batch(learner, share.rest, step)
                 outcome = step(learner.net, peer, kept, rest, learner.loss, progress)
-                self._backward(outcome.loss * share.factor)
+                self._backward(outcome.loss if share.factor is WHOLE else outcome.loss * share.factor)
                 tally.add(outcome, share.kept)
             learner.optimiser.step()
         return self._added_up(tally)
@@ -152,7 +153,7 @@ class Lessons:
         rest = None if rest is None else rest.to(kept.device)
         processes = self.accelerator.num_processes
         if processes == 1 and accumulate == 1:
-            yield Share(kept, rest, 1.0)
+            yield Share(kept, rest, WHOLE)
             return
         parts = pieces(self._mine(kept), accumulate)
         others = None if rest is None else pieces(self._mine(rest), len(parts))

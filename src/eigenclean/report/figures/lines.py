@@ -1,5 +1,6 @@
 """Curves over epochs: a few lines, their names beside their ends."""
 
+import math
 from typing import Any
 
 from markupsafe import Markup
@@ -19,7 +20,7 @@ def lines(series: list[dict[str, Any]], label: str, *, percent: bool = True) -> 
     xs = [x for one in series for x in one["x"]] or [0, 1]
     ys = [y for one in series for y in one["y"]] or [0.0, 1.0]
     first, last = min(xs), max(max(xs), min(xs) + 1)
-    low, high = _range(min(ys), max(ys))
+    low, high = _range(min(ys), max(ys), percent)
 
     def at(x: float, y: float) -> tuple[float, float]:
         across = _LEFT + (WIDTH - _LEFT - _RIGHT) * (x - first) / (last - first)
@@ -60,10 +61,14 @@ def _free(y: float, taken: list[float]) -> float:
     return y
 
 
-def _range(low: float, high: float) -> tuple[float, float]:
+def _range(low: float, high: float, percent: bool) -> tuple[float, float]:
+    """Where the axis begins and ends: shares at whole tens of percent, other numbers with a little room."""
+    if percent:
+        low, high = math.floor(10 * low + 1e-9) / 10, math.ceil(10 * high - 1e-9) / 10
+        return (low, high) if high > low else (low, low + 0.1) if low < 1 else (0.9, 1.0)
     room = 0.05 * (high - low) or 0.05
     return low - room if low < 0 else max(0.0, low - room), high + room
 
 
 def _number(value: float, percent: bool) -> str:
-    return f"{100 * value:.1f} %" if percent else f"{value:.3g}"
+    return f"{100 * value:.1f}".removesuffix(".0") + " %" if percent else f"{value:.3g}"
