@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from eigenclean.detect import DETECTORS
 from eigenclean.nets import NETS, make_net
 from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean.train.augment import AUGMENTS
@@ -101,6 +102,16 @@ def test_f_x_is_x_with_another_selector(name: str, preset: str) -> None:
             assert mine.select == by_name(detector, soft=soft)
             assert mine.refresh == theirs.refresh
     assert replace(ours, stages=plain.stages) == plain
+
+
+@pytest.mark.parametrize("detector", sorted(DETECTORS))
+@pytest.mark.parametrize("base", ["standard", "co-teaching", "dividemix", "elr"])
+def test_any_detector_selects_for_any_recipe(base: str, detector: str, pool: Pool) -> None:
+    chosen = recipe(base).with_epochs(3).with_selector(detector)
+    engine = trained(chosen, pool)
+    assert engine.verdicts[0] is not None
+    assert engine.verdicts[0].method == detector
+    assert all(np.isfinite(record["loss"]) for record in engine.history)
 
 
 def test_every_f_and_j_recipe_has_its_pair() -> None:

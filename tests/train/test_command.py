@@ -102,11 +102,12 @@ def test_validation_samples_are_set_apart_by_right_label_and_spoiled_too(source:
 
 
 def test_presets_settings_and_selectors_reach_the_recipe(source: Path, tmp_path: Path) -> None:
-    settings = ["forget_rate=0.3", "stage.2.lr=0.01", "batch_size=32"]
+    settings = ["forget_rate=0.3", "stage.2.lr=0.01", "batch_size=32", "net.hidden=[7]"]
     options = [word for setting in settings for word in ("--set", setting)]
     run(source, "--out", tmp_path / "a", "--recipe", "co-teaching", "--epochs", 4, *options, "--device", "cpu")
     recipe_ = RobustClassifier.load(tmp_path / "a").recipe_
     assert recipe_.stages[1].select.to_dict()["forget_rate"] == 0.3
+    assert RobustClassifier.load(tmp_path / "a").net_options == {"hidden": [7]}
     assert recipe_.plan()[-1].lr == 0.01
     assert recipe_.plan()[0].optimiser.batch_size == 32
     run(
@@ -175,6 +176,7 @@ def test_a_network_of_images_refuses_features(source: Path, tmp_path: Path) -> N
         (["--selector", "fin"], "did you mean 'fine'"),
         (["--set", "stage.2.lrr=1"], "did you mean 'lr'"),
         (["--set", "warmup=3"], "did you mean 'warm_up'"),
+        (["--set", "net.hiden=[3]"], "did you mean 'hidden'"),
         (["--set", "lr"], "must look like option=value"),
         (["--validation", "1.5"], "fraction must be from 0 to below 1"),
         (["--mixed-precision", "fp8"], "mixed_precision must be one of bf16, fp16, no"),

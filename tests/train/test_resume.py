@@ -150,7 +150,7 @@ def test_a_changed_recipe_seed_or_data_is_refused_and_named(
         (strict, pool, {}, "recipe stages 2 select options threshold was null and is 0.9"),
         (recipe("fine").with_epochs(5), pool, {}, "epochs was"),
         (chosen, pool, {"seed": 3}, "seed was 0 and is 3"),
-        (chosen, other, {}, 'data was "'),
+        (chosen, other, {}, 'training data was "'),
     ):
         with pytest.raises(InvalidOption, match=f"cannot resume from .*{message}.*start a new run"):
             run(changed, small_net, data, **options).fit(Checkpoints(tmp_path).resume())

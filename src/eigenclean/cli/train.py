@@ -37,7 +37,8 @@ def train(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Any option of the recipe (forget_rate=0.4) or number in it (stage.2.lr=0.01); may be repeated.",
+            help="Any option of the recipe (forget_rate=0.4), number in it (stage.2.lr=0.01) or option of the "
+            "network (net.hidden=[64]); may be repeated.",
         ),
     ] = None,
     noise: Annotated[
@@ -78,16 +79,19 @@ def train(
 
     if noise is not None:
         parse_noise(noise)  # a mistake is best heard of at once
+    settings = o.parse_settings(setting)
+    of_net = {key.removeprefix("net."): settings.pop(key) for key in list(settings) if key.startswith("net.")}
     plan = Plan(
-        _recipe(recipe, preset, selector, epochs, setting),
+        _recipe(recipe, preset, selector, epochs, settings),
         net,
         noise,
         validation,
         seed,
         device,
         mixed_precision,
-        tensorboard=tensorboard,
-        command=shlex.join(["eigenclean", *sys.argv[1:]]),
+        of_net,
+        tensorboard,
+        shlex.join(["eigenclean", *sys.argv[1:]]),
     )
     columns = {"label_column": label_column, "feature_columns": feature_column, "id_column": id_column}
     data, testing = _sources(source, test, labels, columns)
@@ -110,9 +114,7 @@ def train(
     mention(f"written to {folder}: {_FILES}")
 
 
-def _recipe(
-    name: str, preset: str, selector: str | None, epochs: int | None, setting: list[str] | None
-) -> "Recipe":
+def _recipe(name: str, preset: str, selector: str | None, epochs: int | None, settings: dict[str, Any]) -> "Recipe":
     """The recipe with everything that the command line changes about it."""
     from eigenclean.detect import DETECTORS
     from eigenclean.names import check_name
@@ -120,7 +122,6 @@ def _recipe(
     from eigenclean.train.settings import with_settings
 
     check_name(name, RECIPES, by="eigenclean train", what="recipe")
-    settings = o.parse_settings(setting)
     own = {key: settings.pop(key) for key in list(settings) if key in signature(RECIPES[name]).parameters}
     chosen = recipe(name, **{"preset": preset, **own})
     if selector is not None:

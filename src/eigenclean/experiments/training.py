@@ -161,4 +161,7 @@ def _facts(model: RobustClassifier, plan: Plan, net: str, data: Source, seconds:
     for name in ("val_accuracy", "test_accuracy"):
         if name in last:
             facts |= {f"{name}_best": best[name], f"{name}_last": last[name]}
+    if "test_accuracy" in last:  # as semi-supervised methods are reported: without validation samples
+        found = [record["test_accuracy"] for record in model.history_]
+        facts |= {"test_accuracy_highest": max(found), "test_accuracy_last_ten": float(np.mean(found[-10:]))}
     return facts

@@ -33,7 +33,7 @@ class Checkpoints(Callback):
         self.folder = Path(folder)
         self.identity = dict(identity or {})
         self.every = every
-        self._digest: tuple[int, str] | None = None
+        self._digests: dict[str, str] | None = None
 
     def resume(self) -> "Callable[[Engine], None] | None":
         """What `Engine.fit` takes to go on from the checkpoint; None when there is none yet."""
@@ -53,14 +53,15 @@ class Checkpoints(Callback):
             save_checkpoint(engine, self.folder / FILE, self._identity(engine))
 
     def _identity(self, engine: "Engine") -> dict[str, Any]:
-        if self._digest is None or self._digest[0] != id(engine):
-            self._digest = id(engine), engine.pool.digest()
+        if self._digests is None:  # a checkpoint belongs to one engine, whose data do not change
+            pools = {"training data": engine.pool, **{f"{name} data": pool for name, pool in engine.apart.items()}}
+            self._digests = {name: pool.digest() for name, pool in pools.items()}
         return {
             **self.identity,
             "recipe": {**engine.recipe.to_dict(), "name": None},  # whatever it is called
             "seed": engine.seed,
             "precision": str(engine.accelerator.mixed_precision),
-            "data": self._digest[1],
+            **self._digests,
         }
 
 
