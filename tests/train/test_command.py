@@ -157,6 +157,27 @@ def test_images_go_to_networks_of_images(tmp_path: Path) -> None:
         model.predict(images[:, :9, :9])
 
 
+def test_splits_of_the_source_choose_and_test(tmp_path: Path) -> None:
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for split, n in (("train", 24), ("val", 8), ("test", 6)):
+        for kind, light in (("dark", 0), ("light", 150)):
+            folder = tmp_path / "photos" / split / kind
+            folder.mkdir(parents=True)
+            for number in range(n):
+                pixels = rng.integers(light, light + 100, (8, 8, 3), dtype=np.uint8)
+                Image.fromarray(pixels).save(folder / f"{number}.png")
+    options = ["--net", "mlp", "--recipe", "standard", "--epochs", 10, "--set", "batch_size=8", "--device", "cpu"]
+    record = json.loads(run(tmp_path / "photos", "--out", tmp_path / "run", *options, "--json"))
+    assert record["n_samples"] == 48
+    assert record["val_accuracy_best"] == record["test_accuracy_best"] == 1
+    assert "val_accuracy" in (tmp_path / "run" / "metrics.jsonl").read_text()
+    noisy = ["--noise", "symmetric:0.4", "--validation", "0.25"]
+    record = json.loads(run(tmp_path / "photos", "--out", tmp_path / "noisy", *options, *noisy, "--json"))
+    assert record["n_samples"] == 36
+
+
 def test_a_network_of_images_refuses_features(source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match=r"net small-cnn needs images, but .*data.npz has features only"):
         run(source, "--out", tmp_path / "run", "--net", "small-cnn")

@@ -131,6 +131,24 @@ def test_validation_chooses_the_best_epoch_and_both_are_kept(blobs: tuple[Array,
     assert np.array_equal(back.predict_proba(features), model.predict_proba(features))
 
 
+def test_accuracies_of_all_of_each_and_among_five() -> None:
+    from eigenclean.train.observe import accuracies
+    from eigenclean.train.pool import Pool
+
+    class Fixed(nn.Module):
+        def __init__(self, factor: float) -> None:
+            super().__init__()
+            self.factor = nn.Parameter(torch.tensor(factor))
+
+        def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+            return inputs, self.factor * inputs
+
+    inputs = np.tile(np.arange(12, dtype=np.float32), (4, 1))  # class 11 is the likeliest, then 10, …
+    pool = Pool.of(inputs, np.array([11, 10, 7, 0]), np.arange(12))
+    found = accuracies([Fixed(2.0), Fixed(-1.0)], pool)
+    assert found == {"": 0.25, "_each": [0.25, 0.25], "_top5": 0.75}
+
+
 def test_a_split_takes_its_share_of_every_class() -> None:
     labels = np.repeat(["a", "b", "c"], [100, 10, 1])
     mask = held_out(labels, 0.1, random_state=1)

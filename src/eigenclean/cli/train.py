@@ -11,6 +11,7 @@ from eigenclean.cli.console import console, mention, percent, print_json, say, t
 from eigenclean.cli.score import print_quality
 
 if TYPE_CHECKING:
+    from eigenclean.experiments.training import Plan
     from eigenclean.sources import Source
     from eigenclean.train import Recipe
 
@@ -94,11 +95,11 @@ def train(
         shlex.join(["eigenclean", *sys.argv[1:]]),
     )
     columns = {"label_column": label_column, "feature_columns": feature_column, "id_column": id_column}
-    data, testing = _sources(source, test, labels, columns)
+    data, validating, testing = _sources(source, test, labels, columns, plan)
     with results_folder(out) as folder:
         try:
             with working():
-                made = run_training(data, plan, folder, test=testing, resume=resume)
+                made = run_training(data, plan, folder, validation=validating, test=testing, resume=resume)
         except KeyboardInterrupt:
             _mention_checkpoint(folder)
             raise
@@ -133,17 +134,20 @@ def _recipe(name: str, preset: str, selector: str | None, epochs: int | None, se
 
 
 def _sources(
-    source: str, test: str | None, labels: Any, columns: Mapping[str, Any]
-) -> "tuple[Source, Source | None]":
-    """What to learn from, and what to test on: as asked for, else the test split if there is one."""
+    source: str, test: str | None, labels: Any, columns: Mapping[str, Any], plan: "Plan"
+) -> "tuple[Source, Source | None, Source | None]":
+    """What to learn from, to choose the best epoch by, and to test on: as asked for, else by the splits."""
     from eigenclean.sources import open_source
 
     data = open_source(source, labels=labels, **columns)
-    if test is not None:
-        return data, open_source(test, **columns)
-    if "test" in data.splits and "?" not in source:
-        return data, open_source(source, split="test", **columns)
-    return data, None
+    own = data.splits if "split=" not in source else ()
+    apart: list[Source | None] = [None, None if test is None else open_source(test, **columns)]
+    if "val" in own and not plan.validation and plan.noise is None:  # labels that are made wrong need noisy ones
+        apart[0] = open_source(source, split="val", **columns)
+    named = next((name for name in ("test", "imagenet") if name in own), None)
+    if test is None and named is not None:
+        apart[1] = open_source(source, split=named, **columns)
+    return data, apart[0], apart[1]
 
 
 def _mention_checkpoint(folder: Any) -> None:

@@ -73,7 +73,13 @@ class Plan:
 
 
 def run_training(
-    data: Source, plan: Plan, folder: Path, *, test: Source | None = None, resume: bool = False
+    data: Source,
+    plan: Plan,
+    folder: Path,
+    *,
+    validation: Source | None = None,
+    test: Source | None = None,
+    resume: bool = False,
 ) -> Run:
     """Train; write model, verdict, metrics and report into ``folder``. ``resume`` goes on where it stopped."""
     started = time.perf_counter()
@@ -102,8 +108,8 @@ def run_training(
         inputs if len(parts[False]) == 0 else some_of(inputs, parts[True]),
         given[True],
         ids=data.ids[parts[True]],
-        validation=(some_of(inputs, parts[False]), given[False]) if len(parts[False]) else None,
-        test=None if test is None else (_inputs(test, net), test.labels),
+        validation=(some_of(inputs, parts[False]), given[False]) if len(parts[False]) else _pair(validation, net),
+        test=_pair(test, net),
         folder=folder,
         resume=resume,
     )
@@ -115,6 +121,10 @@ def run_training(
         model.save(folder, **facts)
         write_run_report(folder, model, facts, watching, source=data.name, command=plan.command)
     return Run(model, facts, main)
+
+
+def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
+    return None if data is None else (_inputs(data, net), data.labels)
 
 
 def _inputs(data: Source, net: str) -> Any:

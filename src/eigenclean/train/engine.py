@@ -245,14 +245,12 @@ class Engine:
         self._tell("on_epoch_end", record)
 
     def _accuracies(self) -> dict[str, Any]:
-        """Accuracy on the samples set apart: of all networks together, and of each when there are two."""
-        found: dict[str, Any] = {}
-        for name, pool in self.apart.items():
-            together, *each = accuracies(self.networks, pool)
-            found[f"{name}_accuracy"] = together
-            if each:
-                found[f"{name}_accuracy_each"] = each
-        return found
+        """Accuracy on the samples set apart."""
+        return {
+            f"{name}_accuracy{which}": value
+            for name, pool in self.apart.items()
+            for which, value in accuracies(self.networks, pool).items()
+        }
 
     def _headline(self, turn: Turn) -> str:
         """What to show beside the bar of an epoch: how the one before it went."""

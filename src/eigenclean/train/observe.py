@@ -1,6 +1,7 @@
 """What a network says about all samples: evidence for a selector."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from eigenclean.evidence import Evidence
 from eigenclean.train.pool import Pool, as_doubles
 
 _ROWS = 512  # at a time: enough to keep any device busy
+_FEW_CLASSES = 10  # of which five are too many to ask for
 
 
 def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
@@ -49,8 +51,21 @@ def outputs(net: nn.Module, pool: Pool, *, features: bool = False) -> tuple[Tens
     return torch.cat(seen) if features else None, torch.cat(logits)
 
 
-def accuracies(nets: Sequence[nn.Module], pool: Pool) -> list[float]:
-    """Share of given labels that are predicted: first by the summed logits of all networks, then by each alone."""
+def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
+    """Share of given labels that the summed logits predict.
+
+    Beside it, with two networks, that of each alone (``_each``), and with more than ten classes the share of labels
+    among the five likeliest (``_top5``).
+    """
     logits = [outputs(net, pool)[1] for net in nets]
-    voices = [torch.stack(logits).sum(dim=0), *(logits if len(logits) > 1 else [])]
-    return [float((voice.argmax(dim=1) == pool.codes).double().mean()) for voice in voices]
+    summed = torch.stack(logits).sum(dim=0)
+    found: dict[str, Any] = {"": _hits(summed.argmax(dim=1) == pool.codes)}
+    if len(logits) > 1:
+        found["_each"] = [_hits(one.argmax(dim=1) == pool.codes) for one in logits]
+    if pool.n_classes > _FEW_CLASSES:
+        found["_top5"] = _hits((summed.topk(5, dim=1).indices == pool.codes[:, None]).any(dim=1))
+    return found
+
+
+def _hits(right: Tensor) -> float:
+    return float(right.double().mean())
