@@ -39,7 +39,7 @@ def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
     rounds = Rounds(tmp_path)
     lines_ = [{"epoch": epoch, "kept_by_class": [1.0]} for epoch in (1, 2, 3)]
     rounds.path.write_text("".join(json.dumps(line) + "\n" for line in lines_))
-    rounds.on_train_begin(SimpleNamespace(epochs_done=2))
+    rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
     assert [one["epoch"] for one in rounds.records] == [1, 2]
 
 

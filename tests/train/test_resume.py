@@ -101,6 +101,14 @@ def test_a_finished_run_is_only_read(pool: Pool, small_net: Make, tmp_path: Path
     assert len(again.best.states) == 1
 
 
+def test_what_a_killed_run_left_half_written_is_cleared_away(pool: Pool, small_net: Make, tmp_path: Path) -> None:
+    for name in (f".{FILE}.abc.tmp", f".{METRICS}.abc.tmp", ".other.abc.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    chosen = Recipe("mine", (Stage(1),))
+    run(chosen, small_net, pool, Checkpoints(tmp_path), MetricsFile(tmp_path)).fit()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.tmp", FILE, METRICS]
+
+
 def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path: Path) -> None:
     assert Checkpoints(tmp_path).resume() is None
 

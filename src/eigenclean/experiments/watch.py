@@ -10,6 +10,7 @@ from eigenclean.arrays import Array, Bools, Float64s
 from eigenclean.files import write_text
 from eigenclean.metrics.detection import detection_quality
 from eigenclean.train.callbacks import Callback
+from eigenclean.train.keeping import clear_leftovers
 from eigenclean.truth import Truth
 
 ROUNDS = "rounds.jsonl"
@@ -56,6 +57,8 @@ class Rounds(Callback):
 
     def on_train_begin(self, engine: Any) -> None:
         """Take up what an interrupted run has left."""
+        if engine.is_main:
+            clear_leftovers(self.path)
         if engine.epochs_done and self.path.exists():
             there = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
             self.records = [one for one in there if one["epoch"] <= engine.epochs_done]

@@ -44,6 +44,13 @@ class Checkpoints(Callback):
             return None
         return lambda engine: load_checkpoint(engine, path, self._identity(engine))
 
+    def on_train_begin(self, engine: "Engine") -> None:
+        """Clear away what a killed run has left half-written."""
+        from eigenclean.train.checkpoint import FILE
+
+        if engine.is_main:
+            clear_leftovers(self.folder / FILE)
+
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
         """Save."""
         from eigenclean.train.checkpoint import FILE, save_checkpoint
@@ -71,7 +78,18 @@ class MetricsFile(Callback):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder) / METRICS
 
+    def on_train_begin(self, engine: "Engine") -> None:
+        """Clear away what a killed run has left half-written."""
+        if engine.is_main:
+            clear_leftovers(self.path)
+
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
         """Write all lines anew: after a kill there may have been one more than the checkpoint knows."""
         if engine.is_main:
             write_text(self.path, "".join(json.dumps(line, allow_nan=False) + "\n" for line in engine.history))
+
+
+def clear_leftovers(path: Path) -> None:
+    """Remove temporary files beside ``path`` whose writer was killed before it could rename or remove them."""
+    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+        leftover.unlink(missing_ok=True)
