@@ -25,7 +25,8 @@ class Optimiser:
         fade: two epochs; after the first the learning rate falls in equal steps, and would be 0 after the second.
         late_momentum: the momentum while it fades.
         batch_size: samples per step.
-        accumulate: pieces in which a batch goes through the network, when it is too large for the memory.
+        accumulate: pieces in which a batch goes through the network, when it is too large for the memory; selectors
+            that choose inside a batch need it whole.
 
     >>> Optimiser(lr=1.0, milestones=(40, 80), gamma=0.5).lr_at(41)
     0.5
