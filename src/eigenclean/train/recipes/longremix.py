@@ -40,8 +40,10 @@ def longremix(
         "learn_from": "all",
     }
     lasting = Persistent(**judged, soft=True, window=window, core_after=chosen.epochs // 2)
-    steady = dataclasses.replace(chosen.optimiser, milestones=())  # the search for the core never slows down
-    mixed = dataclasses.replace(halves(preset, chosen), milestones=())
+    steady = dataclasses.replace(
+        chosen.optimiser, milestones=(), fade=None
+    )  # the search for the core never slows down
+    mixed = dataclasses.replace(halves(preset, chosen), milestones=(), fade=None)
     stages = (
         Stage(first, dataclasses.replace(lasting, watch=True), warm_up=True, optimiser=steady),
         Stage(rest, lasting, step=mixmatch(preset, lambda_u), optimiser=mixed),
