@@ -10,9 +10,12 @@ import typer
 from typer.testing import CliRunner
 
 from eigenclean.arrays import Array, Ints
+from eigenclean.cli.listing import list_names
 from eigenclean.cli.train import train
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
-from eigenclean.train import RobustClassifier
+from eigenclean.nets import NETS
+from eigenclean.train import RECIPES, RobustClassifier
+from eigenclean.train.presets import PRESETS
 from eigenclean.verdict import Verdict
 
 app = typer.Typer()
@@ -215,3 +218,11 @@ def test_without_torch_it_says_what_to_install(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"eigenclean train needs torch.*pip install 'eigenclean\[train\]'"):
         run("no-such-file.npz", "--out", tmp_path / "run")
+
+
+@pytest.mark.parametrize(("kind", "names"), [("recipes", RECIPES), ("presets", PRESETS), ("nets", NETS)])
+def test_everything_to_choose_is_listed(kind: str, names: dict[str, object]) -> None:
+    listing = typer.Typer()
+    listing.command()(list_names)
+    done = CliRunner().invoke(listing, [kind, "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout) == list(names)

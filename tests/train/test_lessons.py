@@ -273,3 +273,20 @@ def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
     assert observed.mean().abs() < 1e-5
     assert observed.std().item() == pytest.approx(1, abs=0.01)
     assert not torch.equal(learned.sum(dim=(1, 2, 3)).sort().values, observed.sum(dim=(1, 2, 3)).sort().values)
+
+
+def test_every_view_of_a_sample_is_varied_anew() -> None:
+    from eigenclean.train.augment import make_augment
+    from eigenclean.train.scaling import image_scaling
+    from eigenclean.train.steps.mixmatch import MixMatch
+
+    images = np.random.default_rng(0).integers(0, 255, (20, 3, 8, 8), dtype=np.uint8)
+    pool = Pool.of(images, np.arange(20) % 2, np.arange(2), scaling=image_scaling(images))
+    one = recipe("dividemix").with_epochs(2)
+    for augment, alike in ((make_augment("crop-flip", pad=2), False), (None, True)):
+        engine = Engine(one, lambda: make_net("linear", (3, 8, 8), 2), pool, augment=augment, device="cpu").fit()
+        rows = torch.arange(10)
+        batch = engine._lessons._batch(engine.learners[0], rows, MixMatch())
+        assert len(batch.views) == 2
+        assert torch.equal(batch.views[0], batch.views[1]) == alike
+        assert torch.equal(batch.index, rows)
