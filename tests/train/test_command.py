@@ -111,7 +111,7 @@ def test_presets_settings_and_selectors_reach_the_recipe(source: Path, tmp_path:
     recipe_ = RobustClassifier.load(tmp_path / "a").recipe_
     assert recipe_.stages[1].select.to_dict()["forget_rate"] == 0.3
     assert RobustClassifier.load(tmp_path / "a").net_options == {"hidden": [7]}
-    assert recipe_.plan()[-1].lr == 0.01
+    assert recipe_.plan()[-1].optimiser.lr == 0.01
     assert recipe_.plan()[0].optimiser.batch_size == 32
     run(
         source,
