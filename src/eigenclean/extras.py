@@ -6,8 +6,10 @@ from types import ModuleType
 from eigenclean.errors import MissingExtra
 
 
-def require(module: str, *, extra: str, caller: str) -> ModuleType:
+def require(module: str, *, extra: str | None, caller: str) -> ModuleType:
     """Return the imported ``module``, or raise `MissingExtra` with the command that installs it.
+
+    ``extra`` is the extra of eigenclean that brings it; None for a library that users install themselves.
 
     >>> require("json", extra="train", caller="doctest").__name__
     'json'
@@ -22,6 +24,5 @@ def require(module: str, *, extra: str, caller: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # the library is there, but something that it imports is not: say what
-        raise MissingExtra(
-            f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'"
-        ) from None
+        package = module if extra is None else f"'eigenclean[{extra}]'"
+        raise MissingExtra(f"{caller} needs {module}, which is not installed: pip install {package}") from None

@@ -11,13 +11,25 @@ import pytest
 from eigenclean import Verdict, __version__
 from eigenclean.arrays import Array
 from eigenclean.detect import DETECTORS
+from eigenclean.losses import LOSSES
 from eigenclean.metrics import reliability_curve
 from eigenclean.noise import NOISES
+from eigenclean.sources.named import LAYOUTS
+from eigenclean.train.augment import AUGMENTS
 
 Cli = Callable[..., Any]
 
 
-@pytest.mark.parametrize(("kind", "names"), [("detectors", DETECTORS), ("noises", NOISES)])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("detectors", DETECTORS),
+        ("noises", NOISES),
+        ("losses", LOSSES),
+        ("augments", AUGMENTS),
+        ("layouts", LAYOUTS),
+    ],
+)
 def test_list_prints_a_json_array_of_names(cli: Cli, kind: str, names: dict[str, object]) -> None:
     assert json.loads(cli("list", kind, "--json").out) == list(names)
     assert cli("list", kind).out.split() == list(names)

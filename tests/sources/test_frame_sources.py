@@ -169,16 +169,13 @@ def test_what_is_no_table_or_column() -> None:
         ("gone.npz", "there is no file or folder .*gone.npz"),
         ("x.h5", r"not a supported source: expected \.npz, \.npy, \.parquet, .*got '\.h5'"),
         ("nosuffix", "not a supported source: .*got 'no suffix'"),
-        ("images", "is a folder of images, which is not a supported source of features"),
-        ("empty", "is a folder, but no saved data set"),
+        ("empty", "is a folder, but no saved data set and no class folders of images"),
     ],
 )
 def test_unsupported_paths(name: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "x.h5").write_bytes(b"x")
     (tmp_path / "nosuffix").write_bytes(b"x")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "images" / "cat").mkdir(parents=True)
-    (tmp_path / "images" / "cat" / "1.PNG").write_bytes(b"x")
     with pytest.raises(InvalidData, match=sentence):
         open_source(tmp_path / name)
 

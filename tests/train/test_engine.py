@@ -15,6 +15,8 @@ from eigenclean.progress import listening
 from eigenclean.train import Callback, FromDetector, KeepAll, Optimiser, Recipe, Selection, Selector, Stage, recipe
 from eigenclean.train.engine import Engine
 from eigenclean.train.pool import Pool
+from eigenclean.train.selectors import Memory
+from eigenclean.train.steps.supervised import Supervised
 
 Make = Callable[[], torch.nn.Module]
 
@@ -28,7 +30,7 @@ class Scripted(Selector):
 
     kind: ClassVar[str] = "scripted"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         mask = self.masks[len(self.asked)]
         self.asked.append((epoch, before))
         return Selection(np.array(mask), np.ones(len(evidence)))
@@ -167,7 +169,7 @@ def test_a_restart_begins_with_fresh_networks(pool: Pool, small_net: Make) -> No
 def test_targets_and_weights_of_a_selection_are_used(pool: Pool, small_net: Make) -> None:
     @dataclass(frozen=True)
     class Relabel(KeepAll):
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
             n = len(evidence)
             return Selection(np.ones(n, dtype=bool), np.full(n, 2.0), target=np.zeros(n, dtype=np.int64))
 
@@ -182,8 +184,8 @@ def test_a_last_batch_of_one_is_not_left_alone(pool: Pool, small_net: Make) -> N
     keep = tuple((np.arange(len(pool)) < 17).tolist())
     one = Recipe("mine", (Stage(1, Scripted((keep,))),), optimiser=Optimiser(batch_size=8))
     engine = Engine(one, small_net, pool, device="cpu").fit()
-    assert sorted(len(rows) for rows in engine.learners[0].batches(8)) == [8, 9]
-    rows = torch.cat(engine.learners[0].batches(8))
+    assert sorted(len(rows) for rows, _ in engine.learners[0].batches(Supervised(), 8)) == [8, 9]
+    rows = torch.cat([rows for rows, _ in engine.learners[0].batches(Supervised(), 8)])
     assert sorted(rows.tolist()) == list(range(17))
 
 
@@ -218,6 +220,8 @@ def test_callbacks_hear_everything_and_listeners_the_epochs(pool: Pool, small_ne
 
 def test_the_inputs_are_not_copied_on_the_cpu(pool: Pool, small_net: Make) -> None:
     engine = Engine(small("standard"), small_net, pool, device="cpu")
+    assert isinstance(engine.pool.inputs, torch.Tensor)
+    assert isinstance(pool.inputs, torch.Tensor)
     assert engine.pool.inputs.data_ptr() == pool.inputs.data_ptr()
 
 

@@ -31,7 +31,7 @@ def test_a_recipe_survives_json(one: Recipe) -> None:
 
 
 def test_fine_is_standard_with_another_selector() -> None:
-    assert recipe("fine") == recipe("standard").with_selector(FromDetector("fine"))
+    assert recipe("fine") == recipe("standard").with_selector("fine")
     assert recipe("fine") != recipe("standard")
     pairs = zip(recipe("fine").stages, recipe("standard").stages, strict=True)
     for ours, plain in pairs:

@@ -14,8 +14,12 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "cuts": ("eigenclean.detect.cuts", "CUTS"),
     "noises": ("eigenclean.noise", "NOISES"),
     "recipes": ("eigenclean.train", "RECIPES"),
+    "presets": ("eigenclean.train.presets", "PRESETS"),
     "nets": ("eigenclean.nets", "NETS"),
+    "losses": ("eigenclean.losses", "LOSSES"),
+    "augments": ("eigenclean.train.augment", "AUGMENTS"),
     "datasets": ("eigenclean.sources.bundled", "DATASETS"),
+    "layouts": ("eigenclean.sources.named", "LAYOUTS"),
 }
 
 

@@ -13,6 +13,13 @@ __all__ = ["LOSSES", "make_loss"]
 # Where each loss lives. Names are known without torch; the loss itself is imported when it is built.
 LOSSES: dict[str, tuple[str, str]] = {
     "cross-entropy": ("eigenclean.losses.cross_entropy", "CrossEntropy"),
+    "confidence-penalty": ("eigenclean.losses.confidence_penalty", "ConfidencePenalty"),
+    "bootstrap": ("eigenclean.losses.bootstrap", "Bootstrap"),
+    "forward": ("eigenclean.losses.forward_correction", "Forward"),
+    "gce": ("eigenclean.losses.gce", "GCE"),
+    "sce": ("eigenclean.losses.sce", "SCE"),
+    "elr": ("eigenclean.losses.elr", "ELR"),
+    "cores2": ("eigenclean.losses.cores2", "Cores2"),
 }
 
 

@@ -4,6 +4,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from eigenclean.losses.base import Loss
+from eigenclean.losses.targets import expected, is_soft, log_probabilities
 
 
 class CrossEntropy(Loss):
@@ -16,4 +17,6 @@ class CrossEntropy(Loss):
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
-        return functional.cross_entropy(logits, target, reduction="none")
+        if is_soft(logits, target):
+            return -expected(log_probabilities(logits), target)
+        return functional.cross_entropy(logits, target, reduction="none")  # one kernel, the engine's usual one

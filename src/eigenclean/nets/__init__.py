@@ -1,5 +1,6 @@
 """Networks that return (features, logits). A new one is one file and one line in `NETS`."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +15,32 @@ __all__ = ["NETS", "make_net"]
 NETS: dict[str, tuple[str, str]] = {
     "linear": ("eigenclean.nets.linear", "Linear"),
     "mlp": ("eigenclean.nets.mlp", "MLP"),
+    "small-cnn": ("eigenclean.nets.small_cnn", "SmallCNN"),
+    "resnet34": ("eigenclean.nets.resnet", "ResNet34"),
+    "preact-resnet18": ("eigenclean.nets.preact_resnet", "PreActResNet18"),
+    "resnet50": ("eigenclean.nets.from_timm", "ResNet50"),
+    "inception-resnet-v2": ("eigenclean.nets.from_timm", "InceptionResNetV2"),
+    "timm": ("eigenclean.nets.from_timm", "TimmNet"),
 }
 
 
-def make_net(name: str, n_features: int, n_classes: int, **options: Any) -> "Net":
+def make_net(name: str, n_features: int | Sequence[int], n_classes: int, **options: Any) -> "Net":
     """A freshly initialised network of that name.
+
+    Args:
+        name: a name from `NETS`.
+        n_features: what one input is: a number of features, or channels, height and width of an image.
+        n_classes: number of logits.
+        options: of that network.
 
     >>> make_net("mlp", 8, 3, hidden=[16]).n_outputs
     16
+    >>> make_net("small-cnn", (1, 28, 28), 10).n_outputs
+    128
     >>> make_net("mpl", 8, 3)
     Traceback (most recent call last):
         ...
-    eigenclean.errors.InvalidOption: net: name must be one of linear, mlp, got 'mpl'; did you mean 'mlp'?
+    eigenclean.errors.InvalidOption: net: name must be one of ..., got 'mpl'; did you mean 'mlp'?
     """
     check_name(name, NETS, by="net", what="name")
     module, kind = NETS[name]

@@ -6,19 +6,25 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
+from eigenclean.nets.shapes import Shape
+
 
 class Net(nn.Module):
     """Inputs in, (features, logits) out; detectors look at the features, losses at the logits.
 
+    ``net.head(features)`` are the logits.
+
     Attributes:
         options: names of the options that `make_net` accepts for it.
+        takes_images: whether one input is channels x height x width; otherwise it is flattened to a vector.
         n_outputs: number of features.
     """
 
     options: ClassVar[Sequence[str]] = ()
+    takes_images: ClassVar[bool] = False
     n_outputs: int
 
-    def __init__(self, n_features: int, n_classes: int, **options: Any) -> None:
+    def __init__(self, n_features: Shape, n_classes: int, **options: Any) -> None:
         super().__init__()
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from eigenclean.nets.base import Net
+from eigenclean.nets.shapes import Shape, n_numbers
 
 
 class Linear(Net):
@@ -14,11 +15,12 @@ class Linear(Net):
     (torch.Size([2, 4]), torch.Size([2, 3]))
     """
 
-    def __init__(self, n_features: int, n_classes: int) -> None:
+    def __init__(self, n_features: Shape, n_classes: int) -> None:
         super().__init__(n_features, n_classes)
-        self.n_outputs = n_features
-        self.head = nn.Linear(n_features, n_classes)
+        self.n_outputs = n_numbers(n_features)
+        self.head = nn.Linear(self.n_outputs, n_classes)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The inputs as they are, and their logits."""
-        return inputs, self.head(inputs)
+        features = inputs.flatten(1)
+        return features, self.head(features)

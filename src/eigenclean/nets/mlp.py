@@ -8,13 +8,14 @@ from torch import Tensor, nn
 
 from eigenclean.errors import InvalidOption
 from eigenclean.nets.base import Net
+from eigenclean.nets.shapes import Shape, n_numbers
 
 
 class MLP(Net):
     """Hidden layers with ReLU, then a linear head; the last hidden layer is the feature, and not negative.
 
     Args:
-        n_features: columns of the input.
+        n_features: columns of the input, or the shape of an image, which is flattened.
         n_classes: number of logits.
         hidden: width of each hidden layer.
         dropout: share of hidden values that are left out in training.
@@ -28,10 +29,10 @@ class MLP(Net):
     options: ClassVar[Sequence[str]] = ("hidden", "dropout")
 
     def __init__(
-        self, n_features: int, n_classes: int, hidden: Sequence[int] = (256, 128), dropout: float = 0.0
+        self, n_features: Shape, n_classes: int, hidden: Sequence[int] = (256, 128), dropout: float = 0.0
     ) -> None:
         super().__init__(n_features, n_classes)
-        widths = [n_features, *hidden]
+        widths = [n_numbers(n_features), *hidden]
         if len(widths) < 2 or min(widths) < 1:
             raise InvalidOption(f"net mlp: hidden must be one or more widths of at least 1, got {list(hidden)}")
         if not 0 <= dropout < 1:
@@ -45,5 +46,5 @@ class MLP(Net):
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The last hidden layer, and the logits."""
-        features = self.body(inputs)
+        features = self.body(inputs.flatten(1))
         return features, self.head(features)

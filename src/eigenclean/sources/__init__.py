@@ -1,5 +1,6 @@
 """Where rows come from: files, folders, data frames and arrays, all opened by one function."""
 
+import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,18 +11,22 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.base import Source
 from eigenclean.sources.bundled import DATASETS
 from eigenclean.sources.delimited import CsvRows
+from eigenclean.sources.folder import is_image_folder, open_folder
 from eigenclean.sources.frames import FrameRows, as_matrix, as_vector, is_frame
 from eigenclean.sources.hf import HfRows, is_saved_dataset
+from eigenclean.sources.images import ImageSource
 from eigenclean.sources.ipc import IpcRows
 from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.named import LAYOUTS, is_named, open_named
 from eigenclean.sources.npy import open_npy, read_labels
 from eigenclean.sources.npz import open_npz
 from eigenclean.sources.parquet import ParquetRows
+from eigenclean.sources.splits import choose_split
 from eigenclean.sources.tables import Rows, TableSource
 
 __all__ = ["Source", "as_matrix", "as_vector", "open_source"]
 
-_ARRAYS: dict[str, Callable[..., MemorySource]] = {".npz": open_npz, ".npy": open_npy}
+_ARRAYS: dict[str, Callable[..., Source]] = {".npz": open_npz, ".npy": open_npy}
 _TABLES: dict[str, Callable[..., Rows]] = {
     ".parquet": ParquetRows,
     ".arrow": lambda path, name: IpcRows([path], name=name),
@@ -30,8 +35,10 @@ _TABLES: dict[str, Callable[..., Rows]] = {
     ".csv": CsvRows,
     ".tsv": CsvRows,
 }
-_IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
-_SUPPORTED = f"{', '.join([*_ARRAYS, *_TABLES])} files and saved Hugging Face data set folders"
+_SUPPORTED = (
+    f"{', '.join([*_ARRAYS, *_TABLES])} files, saved Hugging Face data set folders, folders of class folders of "
+    f"images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
+)
 _PARTS = ("features", "labels", "ids", "images", "texts")
 
 
@@ -43,20 +50,23 @@ def open_source(
     feature_columns: str | Sequence[str] | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
+    split: str | None = None,
 ) -> Source:
-    """Open rows with features and labels, wherever they are.
+    """Open rows with features (or images) and labels, wherever they are.
 
     Args:
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
-            the folder of a saved Hugging Face data set), the name of a bundled data set ("digits"), a data frame of
-            any library, a pair ``(features, labels)``, or a dict of arrays ``features``, ``labels`` and perhaps
-            ``ids``, ``images``, ``texts``.
+            the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
+            original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
+            set ("digits"), a data frame of any library, a pair ``(features, labels)``, or a dict of arrays
+            ``features`` or ``images``, ``labels`` and perhaps ``ids``, ``texts``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file.
         label_column: column of the labels in a table; by default "label" or a similar name.
         feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
             numbers, else all columns of numbers that are not labels or ids.
         id_column: column of unique row ids; by default "id" or "ids" if there is one.
         text_column: column of texts to show.
+        split: which part of a data set that comes in parts, such as "test"; by default "train".
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
     >>> source.labels, source.features().shape
@@ -78,23 +88,35 @@ def open_source(
     }
     given = None if labels is None else _given_labels(labels)
     if isinstance(source, str | os.PathLike):
-        return _open_path(Path(source), os.fspath(source), given, columns)
+        return _open_path(Path(source), os.fspath(source), given, columns, split)
+    _refuse_split(split, name="arrays and frames")
     if is_frame(source):
         return TableSource(FrameRows(source), labels=given, **_only_given(columns))
     _refuse_columns(columns, name="arrays")
     return _open_arrays(source, given)
 
 
-def _open_path(path: Path, name: str, labels: Array | None, columns: Mapping[str, Any]) -> Source:
+def _open_path(
+    path: Path, name: str, labels: Array | None, columns: Mapping[str, Any], split: str | None
+) -> Source:
     suffix = path.suffix.lower()
     if os.path.isdir(path):  # unlike Path.is_dir, never an error
-        _refuse_foreign_folder(path, name)
+        if _kind_of_folder(path, name) == "images":
+            _refuse_columns(columns, name=name)
+            return open_folder(path, name=name, split=split, labels=labels)
+        _refuse_split(split, name=name)
         return TableSource(HfRows(path, name=name), labels=labels, **_only_given(columns))
+    if is_named(name) and not os.path.exists(path):
+        _refuse_columns(columns, name=name)
+        return _relabelled(open_named(name, split=split), labels)
+    _refuse_split(split, name=name)
     if not os.path.exists(path):
         if name in DATASETS:
             _refuse_columns(columns, name=name)
             return DATASETS[name]()
-        raise InvalidData(f"there is no file or folder {name}; check the path")
+        near = difflib.get_close_matches(name.partition(":")[0], LAYOUTS, n=1) if ":" in name else []
+        hint = f", or did you mean {near[0]}:PATH?" if near else ""
+        raise InvalidData(f"there is no file or folder {name}; check the path{hint}")
     if suffix in _ARRAYS:
         _refuse_columns(columns, name=name)
         return _ARRAYS[suffix](path, name=name, labels=labels)
@@ -103,7 +125,13 @@ def _open_path(path: Path, name: str, labels: Array | None, columns: Mapping[str
     raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
 
 
-def _open_arrays(source: Any, labels: Array | None) -> MemorySource:
+def _relabelled(source: ImageSource, labels: Array | None) -> ImageSource:
+    if labels is None:
+        return source
+    return ImageSource(source.name, source.images, labels, ids=source.ids, splits=source.splits)
+
+
+def _open_arrays(source: Any, labels: Array | None) -> Source:
     if isinstance(source, Mapping):
         arrays = dict(source)
     elif isinstance(source, tuple) and len(source) == 2:
@@ -111,20 +139,18 @@ def _open_arrays(source: Any, labels: Array | None) -> MemorySource:
     else:
         arrays = {"features": source}
     unknown = [key for key in arrays if key not in _PARTS]
-    if unknown or "features" not in arrays:
+    if unknown or all(arrays.get(part) is None for part in ("features", "images")):
         raise InvalidData(
-            f"arrays: a dict must have 'features' and may have {', '.join(map(repr, _PARTS[1:]))}, "
+            f"arrays: a dict must have 'features' or 'images' and may have {', '.join(map(repr, _PARTS[1:]))}, "
             f"got {', '.join(map(repr, arrays)) or 'nothing'}"
         )
     if labels is None and arrays.get("labels") is None:
         raise InvalidData("arrays: there are no labels; give a pair (features, labels), or labels=...")
     others = {key: as_vector(arrays[key]) for key in _PARTS[2:] if arrays.get(key) is not None}
-    return MemorySource(
-        "arrays",
-        as_matrix(arrays["features"]),
-        as_vector(arrays["labels"]) if labels is None else labels,
-        **others,
-    )
+    given = as_vector(arrays["labels"]) if labels is None else labels
+    if arrays.get("features") is None:
+        return ImageSource("arrays", others["images"], given, ids=others.get("ids"), texts=others.get("texts"))
+    return MemorySource("arrays", as_matrix(arrays["features"]), given, **others)
 
 
 def _given_labels(labels: Any) -> Array:
@@ -142,16 +168,19 @@ def _refuse_columns(columns: Mapping[str, Any], *, name: str) -> None:
         )
 
 
-def _refuse_foreign_folder(path: Path, name: str) -> None:
+def _refuse_split(split: str | None, *, name: str) -> None:
+    if split is not None:
+        choose_split(split, [], by=name)
+
+
+def _kind_of_folder(path: Path, name: str) -> str:
     try:
         if is_saved_dataset(path):
-            return
-        inside = [*path.glob("*"), *path.glob("*/*")]
+            return "saved"
+        if is_image_folder(path):
+            return "images"
     except OSError as error:
         raise InvalidData(f"the folder {name} cannot be read: {error.strerror}; check its permissions") from None
-    if any(file.suffix.lower() in _IMAGES for file in inside):
-        raise InvalidData(
-            f"{name} is a folder of images, which is not a supported source of features; embed the images first "
-            "and give the features as .npz (a later release embeds images itself)"
-        )
-    raise InvalidData(f"{name} is a folder, but no saved data set; supported are {_SUPPORTED}")
+    raise InvalidData(
+        f"{name} is a folder, but no saved data set and no class folders of images; supported are {_SUPPORTED}"
+    )

@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from eigenclean.arrays import Array, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
+from eigenclean.sources.image_files import ImageFiles
 
 
 class Source(ABC):
@@ -19,15 +20,17 @@ class Source(ABC):
         name: what to call it in messages and reports, as the user gave it.
         labels: the given labels, one per row, checked.
         ids: unique ids, one per row; 0, 1, 2, … unless the data have their own.
-        images: n x H x W or n x H x W x C array of uint8 for showing, or None.
+        images: n x H x W or n x H x W x C array of uint8, or files that act like one; None if there are none.
         texts: one text per row for showing, or None.
+        splits: names of the parts that the data set comes in, for ``open_source(..., split=...)``; often none.
     """
 
     name: str
     labels: Array
     ids: Array
-    images: Array | None = None
+    images: Array | ImageFiles | None = None
     texts: Sequence[str] | None = None
+    splits: Sequence[str] = ()
 
     @abstractmethod
     def features(self) -> Array:
@@ -55,21 +58,28 @@ class Source(ABC):
 
     def data_hash(self) -> str:
         """A fingerprint of labels and features (not of ids or file format): equal data, equal hash."""
-        # Labels and features have a digest each, so it does not matter how the rows are cut into batches.
-        labels, features = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
-        _feed_labels(labels, self.labels)
-        for number, block in enumerate(self._blocks(65_536)):
-            little = block.dtype.newbyteorder("<")
-            if number == 0:
-                features.update(f"{little.str}{block.shape[1:]}".encode())
-            features.update(_bytes(block, little))
-        return hashlib.blake2b(labels.digest() + features.digest(), digest_size=16).hexdigest()
+        return fingerprint(self.labels, self._blocks(65_536))
 
     def _blocks(self, rows: int) -> Iterator[Array]:
         """The features in order, ``rows`` rows at a time."""
         features = self.features()
         for part in row_chunks(len(self), 1, rows):
             yield features[part]
+
+
+def fingerprint(labels: Array, content: Iterable[Array] | str) -> str:
+    """Of labels, and of rows (in blocks; how they are cut does not matter) or a fingerprint of them."""
+    first, second = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+    _feed_labels(first, labels)
+    if isinstance(content, str):
+        second.update(content.encode())
+        content = ()
+    for number, block in enumerate(content):
+        little = block.dtype.newbyteorder("<")
+        if number == 0:
+            second.update(f"{little.str}{block.shape[1:]}".encode())
+        second.update(_bytes(block, little))
+    return hashlib.blake2b(first.digest() + second.digest(), digest_size=16).hexdigest()
 
 
 def _bytes(values: Array, dtype: np.dtype[Any]) -> memoryview:

@@ -3,6 +3,7 @@
 from eigenclean.arrays import Array, check_ids, check_labels, check_table
 from eigenclean.errors import InvalidData
 from eigenclean.sources.base import Source
+from eigenclean.sources.image_files import ImageFiles
 
 
 class MemorySource(Source):
@@ -23,7 +24,7 @@ class MemorySource(Source):
         labels: Array,
         *,
         ids: Array | None = None,
-        images: Array | None = None,
+        images: Array | ImageFiles | None = None,
         texts: Array | None = None,
     ) -> None:
         check_table(features, by=name)
@@ -32,8 +33,8 @@ class MemorySource(Source):
         self.labels = check_labels(labels, by=name, n_rows=n_rows)
         refuse_empty(n_rows, by=name)
         self.ids = check_ids(ids, n_rows, by=name)
-        self.images = None if images is None else _check_images(images, n_rows, by=name)
-        self.texts = None if texts is None else _check_texts(texts, n_rows, by=name)
+        self.images = None if images is None else check_images(images, n_rows, by=name)
+        self.texts = None if texts is None else check_texts(texts, n_rows, by=name)
         self._features = features
 
     def features(self) -> Array:
@@ -47,7 +48,8 @@ def refuse_empty(n_rows: int, *, by: str) -> None:
         raise InvalidData(f"{by} has no rows; give at least two classes with a few samples each")
 
 
-def _check_images(images: Array, n_rows: int, *, by: str) -> Array:
+def check_images(images: Array | ImageFiles, n_rows: int, *, by: str) -> Array | ImageFiles:
+    """The images when there is one of uint8 for each row; `InvalidData` otherwise. Files are not decoded here."""
     if images.ndim not in (3, 4) or len(images) != n_rows or images.dtype != "uint8":
         raise InvalidData(
             f"{by}: images must be one height x width (x channels) array of uint8 for each of the {n_rows} rows, "
@@ -56,7 +58,8 @@ def _check_images(images: Array, n_rows: int, *, by: str) -> Array:
     return images
 
 
-def _check_texts(texts: Array, n_rows: int, *, by: str) -> list[str]:
+def check_texts(texts: Array, n_rows: int, *, by: str) -> list[str]:
+    """The texts when there is one for each row; `InvalidData` otherwise."""
     if texts.ndim != 1 or len(texts) != n_rows:
         raise InvalidData(f"{by}: texts must be one for each of the {n_rows} rows, got shape {texts.shape}")
     return [str(text) for text in texts.tolist()]

@@ -2,12 +2,14 @@
 
 import struct
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
 from eigenclean.arrays import Array, preview
 from eigenclean.errors import InvalidData
+from eigenclean.sources.images import ImageSource
 from eigenclean.sources.mapped import map_array, read_header
 from eigenclean.sources.memory import MemorySource
 from eigenclean.sources.reading import reading
@@ -17,37 +19,33 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name,
 _ENCRYPTED = 0x1
 
 
-def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource:
-    """Arrays ``features`` and ``labels``, and ``ids``, ``images``, ``texts`` if they are there.
+def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource | ImageSource:
+    """Arrays ``features`` (or ``images`` to train on) and ``labels``, and ``ids``, ``texts`` if they are there.
 
     ``labels`` given separately replace those of the archive.
     """
     with reading(name, ".npz archive"), zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        needed = ("features",) if labels is not None else ("features", "labels")
-        for key in needed:
-            if key not in members:
-                raise InvalidData(
-                    f"{name} has no array {key!r}; its arrays are {preview(np.array(sorted(members)))}"
-                    + (
-                        "; add it, or give the labels with --labels"
-                        if key == "labels"
-                        else "; add it to the archive"
-                    )
-                )
+        _check_members(members, name=name, need_labels=labels is None)
         arrays = {
             key: _read(path, archive, members[key], name=f"the array {key!r} of {name}")
             for key in _WANTED
             if key in members and (key != "labels" or labels is None)
         }
-    return MemorySource(
-        name,
-        arrays["features"],
-        np.array(arrays["labels"]) if labels is None else labels,
-        ids=np.array(arrays["ids"]) if "ids" in arrays else None,
-        images=arrays.get("images"),
-        texts=arrays.get("texts"),
-    )
+    given = np.array(arrays["labels"]) if labels is None else labels
+    ids = np.array(arrays["ids"]) if "ids" in arrays else None
+    if "features" not in arrays:
+        return ImageSource(name, arrays["images"], given, ids=ids, texts=arrays.get("texts"))
+    images, texts = arrays.get("images"), arrays.get("texts")
+    return MemorySource(name, arrays["features"], given, ids=ids, images=images, texts=texts)
+
+
+def _check_members(members: Collection[str], *, name: str, need_labels: bool) -> None:
+    there = f"its arrays are {preview(np.array(sorted(members)))}"
+    if "features" not in members and "images" not in members:
+        raise InvalidData(f"{name} has no array 'features'; {there}; add it, or 'images' to train on")
+    if need_labels and "labels" not in members:
+        raise InvalidData(f"{name} has no array 'labels'; {there}; add it, or give the labels with --labels")
 
 
 def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, *, name: str) -> Array:

@@ -8,19 +8,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.errors import InvalidData
 from eigenclean.losses import make_loss
 from eigenclean.progress import track
+from eigenclean.train.best import Best
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.device import make_accelerator
-from eigenclean.train.learner import Learner, make_optimiser
-from eigenclean.train.observe import observe
+from eigenclean.train.learner import Learner, follow_schedule, make_optimiser
+from eigenclean.train.lessons import Augment, Lessons
+from eigenclean.train.memory import together
+from eigenclean.train.observe import accuracies, observe
 from eigenclean.train.pool import Pool
-from eigenclean.train.recipe import Recipe, Turn
+from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
+from eigenclean.train.stage import Turn
 from eigenclean.train.steps import make_step
 from eigenclean.train.steps.base import Progress, Step
-from eigenclean.train.tally import Tally
 from eigenclean.verdict import Verdict
 
 
@@ -33,6 +36,9 @@ class Engine:
         recipe: what to do.
         make_net: gives a freshly initialised network that returns (features, logits).
         pool: the samples.
+        validation: samples with given labels that are not learned from; their accuracy chooses the best epoch.
+        test: samples that are only looked at.
+        augment: varies images while they are learned.
         seed: of the initial weights and of the order of the samples.
         device: "cpu", or None for the best there is.
         mixed_precision: "no", "fp16" or "bf16".
@@ -42,6 +48,7 @@ class Engine:
         learners: the networks in training.
         history: one record per epoch.
         verdicts: the last verdict of each network, when a detector has made one.
+        best: the networks of the epoch with the highest accuracy on the validation samples.
     """
 
     def __init__(
@@ -50,6 +57,9 @@ class Engine:
         make_net: Callable[[], nn.Module],
         pool: Pool,
         *,
+        validation: Pool | None = None,
+        test: Pool | None = None,
+        augment: Augment | None = None,
         seed: int = 0,
         device: str | None = None,
         mixed_precision: str = "no",
@@ -59,24 +69,45 @@ class Engine:
         self.seed = seed
         self.accelerator = make_accelerator(device, mixed_precision)
         self.pool = pool.to(self.accelerator.device)
+        self.apart = {
+            name: one.to(self.accelerator.device)
+            for name, one in (("val", validation), ("test", test))
+            if one is not None
+        }
         self.callbacks = list(callbacks)
         self.learners: list[Learner] = []
         self.history: list[dict[str, Any]] = []
         self.verdicts: list[Verdict | None] = [None] * recipe.networks
+        self.best = Best()
         self._make_net = make_net
+        self._lessons = Lessons(self.accelerator, self.pool, augment)
         self._step: Step
+        self._check_parts()
 
     @property
     def networks(self) -> list[nn.Module]:
         """The networks themselves, without what accelerate wraps around them."""
         return [self.accelerator.unwrap_model(learner.net, keep_fp32_wrapper=False) for learner in self.learners]
 
-    def fit(self) -> "Engine":
-        """Carry out the whole recipe."""
+    @property
+    def epochs_done(self) -> int:
+        """Epochs that are over."""
+        return len(self.history)
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this process writes files; of several, only one does."""
+        return bool(self.accelerator.is_main_process)
+
+    def fit(self, resume: Callable[["Engine"], None] | None = None) -> "Engine":
+        """Carry out the whole recipe; ``resume`` puts back a state in which some epochs are over."""
         with self._own_randomness():
-            self._start_over()
+            self.start_over(self.recipe.plan()[0])
+            if resume is not None:
+                resume(self)
             self._tell("on_train_begin")
-            for turn in track(self.recipe.plan(), f"training by {self.recipe.name}"):
+            plan = self.recipe.plan()[self.epochs_done :]
+            for turn in track(plan, f"training by {self.recipe.name}"):
                 self._run_epoch(turn)
             self._tell("on_train_end")
         return self
@@ -87,9 +118,9 @@ class Engine:
         if turn.selects:
             self._select(turn)
         for learner in self.learners:
-            learner.set_lr(self.recipe.optimiser.lr_at(turn.since_restart))
-        figures = [self._train(learner, turn) for learner in self.learners]
-        self._record(turn, figures)
+            follow_schedule(learner.optimiser, turn.optimiser, turn.since_restart)
+            learner.loss.begin_epoch(Progress(turn.epoch, float(turn.age)))
+        self._record(turn, self._learn(turn))
 
     # Beginnings.
 
@@ -100,36 +131,61 @@ class Engine:
             torch.manual_seed(self.seed)
             yield
 
-    def _start_over(self) -> None:
-        """Fresh networks with fresh optimisers."""
+    def start_over(self, turn: Turn) -> None:
+        """Fresh networks with fresh optimisers; what the first network's selector remembers is handed to all."""
         seeds = np.random.SeedSequence(self.seed).generate_state(self.recipe.networks)
-        self.learners = [self._make_learner(int(seed)) for seed in seeds]
+        memory = self.learners[0].memory if self.learners else {}
+        self.learners = [self._make_learner(int(seed), turn) for seed in seeds]
+        for learner in self.learners:
+            learner.memory = dict(memory)
 
-    def _make_learner(self, seed: int) -> Learner:
+    def _make_learner(self, seed: int, turn: Turn) -> Learner:
         net = self._make_net().to(self.accelerator.device)
-        optimiser = make_optimiser(net, self.recipe.optimiser)
-        if self._scales:
-            optimiser = self.accelerator.prepare(optimiser)
-        return Learner(self.accelerator.prepare(net), optimiser, self.pool, seed)
+        optimiser = self._make_optimiser(net, turn)
+        return Learner(self.accelerator.prepare(net), optimiser, turn.optimiser.name, self.pool, seed)
+
+    def _make_optimiser(self, net: nn.Module, turn: Turn) -> Any:
+        made = make_optimiser(net, turn.optimiser)
+        return self.accelerator.prepare(made) if self._lessons.scales else made
 
     def _enter_stage(self, turn: Turn) -> None:
-        stage = turn.stage
-        if stage.restart and turn.epoch > 1:
-            self._start_over()
-        self._step = make_step(stage.step.name, **stage.step.options)
+        old = [self._bare(learner) for learner in self.learners]
+        if turn.stage.restart and turn.epoch > 1:
+            self.start_over(turn)
+        self.prepare_stage(turn)
+        for learner, net in zip(self.learners, old, strict=True):
+            if turn.epoch > 1 and learner.loss.needs:
+                learner.loss.learn(observe(net, self.pool, learner.loss.needs))
+
+    def prepare_stage(self, turn: Turn) -> None:
+        """The step and the losses of a stage, and another optimiser when it has one; nothing is learned yet."""
+        self._step = make_step(turn.stage.step.name, **turn.stage.step.options)
         for learner in self.learners:
-            if learner.loss_part != stage.loss:  # else what the loss remembers of the samples lives on
-                made = make_loss(stage.loss.name, len(self.pool), self.pool.n_classes, **stage.loss.options)
-                learner.loss, learner.loss_part = made.to(self.accelerator.device), stage.loss
+            if learner.loss_part != turn.stage.loss:  # else what the loss remembers of the samples lives on
+                part = turn.stage.loss
+                made = make_loss(part.name, len(self.pool), self.pool.n_classes, **part.options)
+                learner.loss, learner.loss_part = made.to(self.accelerator.device), part
+            if learner.optimiser_name != turn.optimiser.name:
+                learner.optimiser_name = turn.optimiser.name
+                learner.optimiser = self._make_optimiser(learner.net, turn)
+
+    def _check_parts(self) -> None:
+        """A wrong option of a late stage is best heard of before the training."""
+        for stage in self.recipe.stages:
+            make_step(stage.step.name, **stage.step.options)
+            make_loss(stage.loss.name, 1, self.pool.n_classes, **stage.loss.options)
 
     # Selection: all networks look before any of them learns.
 
     def _select(self, turn: Turn) -> None:
         selector = turn.stage.select
-        if selector.scope != "pool":
-            raise InvalidOption(f"training: selector {selector.kind} selects from batches, which is not built yet")
         selections = [
-            selector.select(observe(learner.net, self.pool, selector.needs), turn.epoch, learner.selection)
+            selector.select(
+                observe(self._bare(learner), self.pool, selector.needs),
+                turn.epoch,
+                learner.selection,
+                learner.memory,
+            )
             for learner in self.learners
         ]
         self.verdicts = [one.verdict or old for one, old in zip(selections, self.verdicts, strict=True)]
@@ -144,46 +200,26 @@ class Engine:
 
     # Learning.
 
-    def _train(self, learner: Learner, turn: Turn) -> Tensor:
-        """One epoch of one network; returns the sums of its losses and hits, and how many samples they are of."""
-        learner.net.train()
-        peer = next((other.net for other in self.learners if other is not learner), None)
-        batches = learner.batches(self.recipe.optimiser.batch_size)
-        tally = Tally()
-        for number, rows in enumerate(track(batches, self._headline(turn))):
-            mine, share = self._share(rows)
-            progress = Progress(turn.epoch, turn.age + number / len(batches))
-            outcome = self._step(learner.net, peer, learner.batch(mine), None, learner.loss, progress)
-            self._descend(learner, outcome.loss if share == 1 else outcome.loss * share)
-            tally.add(outcome, mine)
-        total: Tensor = self.accelerator.reduce(tally.sums(self.pool.codes))
-        return total
+    def _learn(self, turn: Turn) -> list[Tensor]:
+        """One epoch of all networks; the sums of their losses and hits, and how many samples they are of."""
+        headline = self._headline(turn)
+        with together(self.accelerator, [learner.loss for learner in self.learners]):
+            if turn.stage.select.scope == "batch":
+                return self._lessons.together(self.learners, self._step, turn, self.recipe.exchange, headline)
+            return [
+                self._lessons.apart(learner, self._peer_of(learner), self._step, turn, headline)
+                for learner in self.learners
+            ]
 
-    def _descend(self, learner: Learner, loss: Tensor) -> None:
-        learner.optimiser.zero_grad()
-        if self._scales:
-            self.accelerator.backward(loss)
-        else:
-            torch.autograd.backward(loss)
-        learner.optimiser.step()
+    def _peer_of(self, learner: Learner) -> nn.Module | None:
+        return next((self._bare(other) for other in self.learners if other is not learner), None)
 
-    @property
-    def _scales(self) -> bool:
-        """Whether gradients must be scaled, which is accelerate's affair.
-
-        Otherwise its optimiser and backward are left out: both search the disk for an optional package at every
-        step, which costs a small network a tenth of its time.
-        """
-        return bool(self.accelerator.scaler is not None)
-
-    def _share(self, rows: Tensor) -> tuple[Tensor, float]:
-        """This process's rows of a batch, and the factor that makes the mean of all gradients that of the batch."""
-        processes = self.accelerator.num_processes
-        if processes == 1:
-            return rows, 1.0
-        mine = rows[self.accelerator.process_index :: processes]
-        factor = len(mine) * processes / len(rows)
-        return (mine, factor) if len(mine) else (rows[:1], 0.0)  # all processes must take part in every step
+    def _bare(self, learner: Learner) -> nn.Module:
+        """The network for looking: several processes look at everything, each for itself."""
+        if self.accelerator.num_processes == 1:
+            return learner.net
+        bare: nn.Module = self.accelerator.unwrap_model(learner.net)
+        return bare
 
     # Telling.
 
@@ -192,19 +228,29 @@ class Engine:
         if not np.isfinite(loss):
             raise InvalidData(
                 f"training by {self.recipe.name} stopped: the loss is {loss} in epoch {turn.epoch}; "
-                f"try a smaller learning rate than {self.recipe.optimiser.lr}"
+                f"try a smaller learning rate than {turn.lr:g}"
             )
-        kept = [learner.selection.fraction for learner in self.learners if learner.selection is not None]
+        kept = [float(learner.learned.mean()) for learner in self.learners]
         record: dict[str, Any] = {
             "epoch": turn.epoch,
-            "lr": self.recipe.optimiser.lr_at(turn.since_restart),
-            "loss": loss / count,
-            "train_accuracy": hits / count,
+            "lr": turn.lr,
+            "loss": loss / max(count, 1),
+            "train_accuracy": hits / max(count, 1),
             "kept_fraction": sum(kept) / len(kept),
             "selected": turn.selects and bool(turn.stage.select.needs),
+            **self._accuracies(),
         }
-        self._tell("on_epoch_end", record)
+        self.best.see(record, self.networks)
         self.history.append(record)
+        self._tell("on_epoch_end", record)
+
+    def _accuracies(self) -> dict[str, Any]:
+        """Accuracy on the samples set apart."""
+        return {
+            f"{name}_accuracy{which}": value
+            for name, pool in self.apart.items()
+            for which, value in accuracies(self.networks, pool).items()
+        }
 
     def _headline(self, turn: Turn) -> str:
         """What to show beside the bar of an epoch: how the one before it went."""

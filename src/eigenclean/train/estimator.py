@@ -1,33 +1,26 @@
 """A classifier that learns in spite of wrong labels, for people who know scikit-learn."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from eigenclean.arrays import (
-    Array,
-    Float64s,
-    check_features,
-    check_ids,
-    check_labels,
-    check_two_classes,
-    encode_labels,
-)
+from eigenclean.arrays import Array, Float64s, check_ids, check_labels, check_two_classes, encode_labels
 from eigenclean.detect import DETECTORS
-from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.errors import InvalidOption
 from eigenclean.extras import require
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
-from eigenclean.sources import as_matrix, as_vector
+from eigenclean.sources import as_vector
+from eigenclean.train.inputs import Inputs, as_inputs, some_of
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes import RECIPES
 from eigenclean.train.recipes import recipe as make_recipe
-from eigenclean.train.scaling import Scaling
-from eigenclean.train.selectors import FromDetector, Selector
+from eigenclean.train.selectors import Selector
+from eigenclean.train.split import held_out
 from eigenclean.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -42,14 +35,17 @@ _BY = "RobustClassifier"
 class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A network trained by a recipe that expects some labels to be wrong.
 
-    Features are arrays or data frames and are standardised inside; labels are integers or strings.
+    Inputs are features (arrays or data frames) or images (n x height x width, with channels last or first), and are
+    standardised inside. Labels are integers or strings.
 
     Args:
         recipe: a name from `RECIPES`, or a `Recipe`.
-        net: a name from `NETS`.
+        net: a name from `NETS`, or a function of (shape of one input, number of classes) that gives a torch module
+            whose forward returns (features, logits); None for the network that the recipe is meant for.
         net_options: options of the network, such as ``{"hidden": [512]}``.
         selector: another selector for the recipe: the name of a detector, or a `Selector`.
         epochs: epochs in all, when not those of the recipe.
+        validation_fraction: share of each class that is not learned from and chooses the best epoch.
         random_state: seed of weights and order; None for a different result each time.
         device: "cpu", or None for the best there is.
         mixed_precision: "no", "fp16" or "bf16".
@@ -57,9 +53,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes:
         classes_: sorted labels.
-        networks_: the trained networks; their logits are added up to predict.
+        networks_: the trained networks, of the best epoch when there are validation samples, else of the last;
+            their logits are added up to predict.
+        last_networks_: those of the last epoch.
+        best_epoch_: the epoch that ``networks_`` are from.
         history_: one record per epoch: epoch, lr, loss, train_accuracy (on the labels as given, of the samples
-            learned from), kept_fraction, selected.
+            learned from), kept_fraction, selected, and val_accuracy and test_accuracy when there are such samples.
         verdict_: of the last selection; for a recipe that never judges, of the default detector on the features
             of the trained network.
         recipe_: the recipe that was carried out.
@@ -76,10 +75,11 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self,
         recipe: str | Recipe = "fine",
         *,
-        net: str = "mlp",
+        net: "str | Callable[[Any, int], nn.Module] | None" = None,
         net_options: Mapping[str, Any] | None = None,
         selector: str | Selector | None = None,
         epochs: int | None = None,
+        validation_fraction: float = 0.0,
         random_state: int | None = 0,
         device: str | None = None,
         mixed_precision: str = "no",
@@ -90,6 +90,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.net_options = net_options
         self.selector = selector
         self.epochs = epochs
+        self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.device = device
         self.mixed_precision = mixed_precision
@@ -97,32 +98,51 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: Array
     networks_: "list[nn.Module]"
+    last_networks_: "list[nn.Module]"
+    best_epoch_: int
     history_: list[dict[str, Any]]
     verdict_: Verdict
     recipe_: Recipe
-    scaling_: Scaling
-    n_features_in_: int
+    inputs_: Inputs
 
-    def fit(self, X: Any, y: Any, ids: Any = None) -> Self:
-        """Train. ``ids`` names the rows in the verdict; by default 0, 1, 2, …"""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        ids: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        test: tuple[Any, Any] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Train.
+
+        Args:
+            X: features or images.
+            y: the given labels.
+            ids: names of the rows in the verdict; by default 0, 1, 2, …
+            validation: a pair (X, y) with labels as noisy as those given, to choose the best epoch.
+            test: a pair (X, y) whose accuracy is written down after every epoch.
+            folder: where a checkpoint and metrics.jsonl are kept, epoch by epoch.
+            resume: go on from the checkpoint in ``folder``, if there is one.
+        """
         require("torch", extra="train", caller=_BY)
         require("accelerate", extra="train", caller=_BY)
-        chosen = self._chosen_recipe()
-        features = check_features(as_matrix(X), by=_BY)
-        labels = check_labels(as_vector(y), by=_BY, n_rows=len(features))
-        row_ids = check_ids(None if ids is None else as_vector(ids), len(features), by=_BY)
+        self.recipe_ = self._chosen_recipe()
+        array = as_inputs(X, by=_BY)
+        labels = check_labels(as_vector(y), by=_BY, n_rows=len(array))
+        row_ids = check_ids(None if ids is None else as_vector(ids), len(array), by=_BY)
         self.classes_, codes = encode_labels(labels)
         check_two_classes(self.classes_, by=_BY)
-        self.n_features_in_ = features.shape[1]
-        self.scaling_ = Scaling.of(features)
-        self.recipe_ = chosen
-
-        from eigenclean.train.pool import Pool
-
-        engine = self._engine(Pool.of(self.scaling_(features), codes, self.classes_, row_ids)).fit()
-        self.networks_ = engine.networks
-        self.history_ = engine.history
-        self.verdict_ = _verdict(engine)
+        rows: Any = slice(None)
+        if self.validation_fraction and validation is None:
+            apart = held_out(codes, self.validation_fraction, random_state=self._seed())
+            validation, rows = (some_of(array, apart), labels[apart]), ~apart
+        given = array if isinstance(rows, slice) else some_of(array, rows)
+        self.inputs_ = Inputs.of(given, self.recipe_.scale, self._augment(given))
+        pool = self.inputs_.pool(given, codes[rows], self.classes_, row_ids[rows])
+        self._learned(self._engine(pool, validation, test), folder, resume)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -147,48 +167,91 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         save_model(self, folder, run)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> "RobustClassifier":
-        """Read what `save` wrote."""
+    def load(
+        cls, folder: str | os.PathLike[str], net: "Callable[[Any, int], nn.Module] | None" = None
+    ) -> "RobustClassifier":
+        """Read what `save` wrote; ``net`` is needed for a network that has no name."""
         require("torch", extra="train", caller=_BY)
         require("safetensors", extra="train", caller=_BY)
         from eigenclean.train.saving import load_model
 
-        return load_model(folder)
+        return load_model(folder, net)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
     def _chosen_recipe(self) -> Recipe:
         """The recipe with what this estimator changes about it; every name is checked here."""
-        check_name(self.net, NETS, by=_BY, what="net")
         if isinstance(self.recipe, Recipe):
             chosen = self.recipe
         else:
             check_name(self.recipe, RECIPES, by=_BY, what="recipe")
             chosen = make_recipe(self.recipe)
-        if isinstance(self.selector, Selector):
-            chosen = chosen.with_selector(self.selector)
-        elif self.selector is not None:
+        if not callable(self._net(chosen)):
+            check_name(self._net(chosen), NETS, by=_BY, what="net")
+        if isinstance(self.selector, str):
             check_name(self.selector, DETECTORS, by=_BY, what="selector")
-            chosen = chosen.with_selector(FromDetector(self.selector))
+        if self.selector is not None:
+            chosen = chosen.with_selector(self.selector)
+        if not 0 <= self.validation_fraction < 1:
+            raise InvalidOption(
+                f"{_BY}: validation_fraction must be from 0 to below 1, got {self.validation_fraction}"
+            )
         return chosen if self.epochs is None else chosen.with_epochs(self.epochs)
 
-    def _engine(self, pool: Any) -> "Engine":
-        from functools import partial
+    def _net(self, recipe: Recipe) -> "str | Callable[[Any, int], nn.Module]":
+        return recipe.net if self.net is None else self.net
 
+    def _make_net(self) -> "nn.Module":
         from eigenclean.nets import make_net
+
+        net = self._net(self.recipe_)
+        options, k = dict(self.net_options or {}), len(self.classes_)
+        if callable(net):
+            return net(self.inputs_.seen, k, **options)
+        return make_net(net, self.inputs_.seen, k, **options)
+
+    def _augment(self, array: Any) -> Any:
+        from eigenclean.train.variation import variation
+
+        return variation(self.recipe_.augment, images=array.ndim > 2)
+
+    def _engine(self, pool: Any, validation: Any, test: Any) -> "Engine":
         from eigenclean.train.engine import Engine
 
-        options = dict(self.net_options or {})
+        apart = {
+            name: None if given is None else self.inputs_.labelled(given, self.classes_, by=f"{_BY}: {name}")
+            for name, given in (("validation", validation), ("test", test))
+        }
         return Engine(
             self.recipe_,
-            partial(make_net, self.net, self.n_features_in_, len(self.classes_), **options),
+            self._make_net,
             pool,
+            **apart,
+            augment=self.inputs_.augment,
             seed=self._seed(),
             device=self.device,
             mixed_precision=self.mixed_precision,
             callbacks=self.callbacks,
         )
+
+    def _learned(self, engine: "Engine", folder: str | os.PathLike[str] | None, resume: bool) -> None:
+        """Train, then take over what came of it."""
+        from eigenclean.train.keeping import Checkpoints, MetricsFile
+
+        start = None
+        if folder is not None:
+            net = self._net(self.recipe_)
+            named = {"net": net if isinstance(net, str) else "own", "net_options": dict(self.net_options or {})}
+            kept = Checkpoints(folder, {**named, "classes": self.classes_.tolist()})
+            engine.callbacks += [kept, MetricsFile(folder)]
+            start = kept.resume() if resume else None
+        engine.fit(start)
+        self.last_networks_ = engine.networks
+        self.networks_ = engine.best.networks(engine.networks)
+        self.best_epoch_ = engine.best.epoch or engine.epochs_done
+        self.history_ = engine.history
+        self.verdict_ = _verdict(engine)
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -199,16 +262,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     def _logits(self, X: Any) -> Float64s:
         self._check_fitted()
-        import torch
-
         from eigenclean.train.observe import outputs
         from eigenclean.train.pool import as_doubles
 
-        features = check_features(as_matrix(X), by=_BY)
-        if features.shape[1] != self.n_features_in_:
-            raise InvalidData(f"{_BY}: fitted on {self.n_features_in_} features, got {features.shape[1]}")
-        inputs = torch.from_numpy(self.scaling_(features))
-        return sum((as_doubles(outputs(net, inputs)[1]) for net in self.networks_), np.zeros(1))
+        array = self.inputs_.checked(X, by=_BY)
+        pool = self.inputs_.pool(array, np.zeros(len(array), dtype=np.intp), self.classes_)
+        return sum((as_doubles(outputs(net, pool)[1]) for net in self.networks_), np.zeros(1))
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -1,6 +1,7 @@
 """What a network says about all samples: evidence for a selector."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,17 +12,18 @@ from eigenclean.evidence import Evidence
 from eigenclean.train.pool import Pool, as_doubles
 
 _ROWS = 512  # at a time: enough to keep any device busy
+_FEW_CLASSES = 10  # of which five are too many to ask for
 
 
 def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
     """Features, probabilities, losses or logits of all samples, as far as they are needed; in eval mode.
 
-    Losses are the cross-entropy of the given label, whatever loss the network is trained with. Probabilities come
-    from a network that has seen these very samples.
+    Inputs are not varied. Losses are the cross-entropy of the given label, whatever loss the network is trained
+    with. Probabilities come from a network that has seen these very samples.
     """
     if not needs:
         return Evidence(ids=pool.ids, labels=pool.labels)
-    features, logits = outputs(net, pool.inputs, features="features" in needs)
+    features, logits = outputs(net, pool, features="features" in needs)
     return Evidence(
         ids=pool.ids,
         labels=pool.labels,
@@ -34,16 +36,36 @@ def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
     )
 
 
-def outputs(net: nn.Module, inputs: Tensor, *, features: bool = False) -> tuple[Tensor | None, Tensor]:
-    """Features (if asked for) and logits of all inputs, in eval mode and without gradients."""
+def outputs(net: nn.Module, pool: Pool, *, features: bool = False) -> tuple[Tensor | None, Tensor]:
+    """Features (if asked for) and logits of all samples, in eval mode and without gradients."""
     net.eval()
     device = next(net.parameters()).device
     seen: list[Tensor] = []
     logits: list[Tensor] = []
     with torch.no_grad():
-        for start in range(0, len(inputs), _ROWS):
-            one, other = net(inputs[start : start + _ROWS].to(device))
+        for start in range(0, len(pool), _ROWS):
+            one, other = net(pool.take(slice(start, start + _ROWS)).to(device))
             if features:
                 seen.append(one)
             logits.append(other.float())
     return torch.cat(seen) if features else None, torch.cat(logits)
+
+
+def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
+    """Share of given labels that the summed logits predict.
+
+    Beside it, with two networks, that of each alone (``_each``), and with more than ten classes the share of labels
+    among the five likeliest (``_top5``).
+    """
+    logits = [outputs(net, pool)[1] for net in nets]
+    summed = torch.stack(logits).sum(dim=0)
+    found: dict[str, Any] = {"": _hits(summed.argmax(dim=1) == pool.codes)}
+    if len(logits) > 1:
+        found["_each"] = [_hits(one.argmax(dim=1) == pool.codes) for one in logits]
+    if pool.n_classes > _FEW_CLASSES:
+        found["_top5"] = _hits((summed.topk(5, dim=1).indices == pool.codes[:, None]).any(dim=1))
+    return found
+
+
+def _hits(right: Tensor) -> float:
+    return float(right.double().mean())

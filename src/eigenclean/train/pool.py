@@ -1,12 +1,17 @@
 """All samples, in one place: a tensor on the device, from which batches are taken by index."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.train.images import Pictures
+from eigenclean.train.scaling import Scaling, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,21 +19,33 @@ class Pool:
     """Inputs and given labels of the whole data set; nothing here knows the right ones.
 
     Attributes:
-        inputs: n x ….
+        inputs: n x …; images as n x C x H x W, bytes or numbers, or in files.
         codes: class number of each given label.
-        labels: the given labels as the user knows them.
+        classes: the classes as the user knows them.
         ids: id of each row.
-        n_classes: number of classes.
+        mean: what to subtract from each channel of images; None leaves inputs alone.
+        scale: what to divide it by.
+        plain: what is done to images that are not varied, such as cutting out the middle.
     """
 
-    inputs: Tensor
+    inputs: Tensor | Pictures
     codes: Tensor
-    labels: Array
+    classes: Array
     ids: Array
-    n_classes: int
+    mean: Tensor | None = None
+    scale: Tensor | None = None
+    plain: Callable[[Tensor], Tensor] | None = None
 
     @classmethod
-    def of(cls, inputs: Array, codes: Ints, classes: Array, ids: Array | None = None) -> "Pool":
+    def of(
+        cls,
+        inputs: Array | Pictures,
+        codes: Ints,
+        classes: Array,
+        ids: Array | None = None,
+        scaling: Scaling | None = None,
+        plain: Callable[[Tensor], Tensor] | None = None,
+    ) -> "Pool":
         """A pool of NumPy arrays; the inputs are taken over without a copy where torch can.
 
         >>> Pool.of(np.zeros((2, 3), np.float32), np.array([1, 0]), np.array(["cat", "dog"])).labels
@@ -36,17 +53,69 @@ class Pool:
         """
         rows = np.arange(len(codes)) if ids is None else ids
         numbers = torch.from_numpy(codes.astype(np.int64))
-        return cls(torch.from_numpy(inputs), numbers, classes[codes], rows, len(classes))
+        held = inputs if isinstance(inputs, Pictures) else _tensor(inputs)
+        if scaling is None:
+            return cls(held, numbers, classes, rows)
+        unit = unit_of(inputs)
+        mean, scale = (
+            torch.from_numpy(unit * value).float()[:, None, None] for value in (scaling.mean, scaling.scale)
+        )
+        return cls(held, numbers, classes, rows, mean, scale, plain)
 
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def labels(self) -> Array:
+        """The given labels as the user knows them."""
+        return np.asarray(self.classes[self.codes.cpu().numpy()])
+
+    def raw(self, rows: Tensor | slice) -> Tensor:
+        """Some inputs as they are, as floating-point numbers."""
+        if isinstance(self.inputs, Pictures):
+            wanted = rows if isinstance(rows, slice) else rows.cpu().numpy()
+            return torch.from_numpy(self.inputs[wanted]).to(self.codes.device).float()
+        inputs = self.inputs[rows]
+        return inputs if inputs.is_floating_point() else inputs.float()
+
+    def scaled(self, inputs: Tensor) -> Tensor:
+        """What `raw` gave, on the scale that networks see."""
+        return inputs if self.mean is None or self.scale is None else (inputs - self.mean) / self.scale
+
+    def take(self, rows: Tensor | slice) -> Tensor:
+        """Some inputs as networks see them when nothing is varied."""
+        raw = self.raw(rows)
+        return self.scaled(raw if self.plain is None else self.plain(raw))
+
     def to(self, device: torch.device) -> "Pool":
         """The same pool on that device."""
-        return Pool(self.inputs.to(device), self.codes.to(device), self.labels, self.ids, self.n_classes)
+        inputs = self.inputs if isinstance(self.inputs, Pictures) else self.inputs.to(device)
+        mean, scale = (None if value is None else value.to(device) for value in (self.mean, self.scale))
+        return replace(self, inputs=inputs, codes=self.codes.to(device), mean=mean, scale=scale)
+
+    def digest(self) -> str:
+        """A fingerprint of inputs and labels."""
+        digest = blake2b(repr((tuple(self.inputs.shape), str(self.inputs.dtype))).encode(), digest_size=16)
+        digest.update(_bytes(self.codes))
+        digest.update(self.inputs.digest().encode() if isinstance(self.inputs, Pictures) else _bytes(self.inputs))
+        return digest.hexdigest()
 
 
 def as_doubles(values: Tensor) -> Float64s:
     """A tensor as NumPy doubles, the precision detectors decide in."""
     doubles: Float64s = values.double().cpu().numpy()
     return doubles
+
+
+def _tensor(array: Array) -> Tensor:
+    # torch warns of arrays that may not be written to (mapped files), though nothing here writes to them.
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+def _bytes(tensor: Tensor) -> memoryview:
+    return tensor.cpu().contiguous().numpy().reshape(-1).view(np.uint8).data

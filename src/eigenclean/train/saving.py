@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,20 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import Tensor
+from torch import Tensor, nn
 
-from eigenclean.errors import InvalidData
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import make_folder, replacing, write_json
-from eigenclean.nets import make_net
 from eigenclean.train.estimator import RobustClassifier
+from eigenclean.train.inputs import Inputs
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.scaling import Scaling
+from eigenclean.train.variation import variation
 from eigenclean.verdict import Verdict
 
 WEIGHTS = "model.safetensors"
 RECORD = "model.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
@@ -36,67 +37,82 @@ def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Map
     write_json(target / RECORD, {**_record(model), "weights": _digest(data)})
 
 
-def load_model(folder: str | os.PathLike[str]) -> RobustClassifier:
+def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Module] | None) -> RobustClassifier:
     """Read a classifier that `save_model` wrote."""
     record = _read_record(Path(folder))
     tensors = _read_tensors(Path(folder), record)
+    if record.get("net") is None and net is None:
+        raise InvalidOption(f"{Path(folder) / RECORD} has a network of your own: give the function that makes it")
     try:
-        return _restored(record, tensors, Verdict.load(folder))
+        return _restored(record, tensors, Verdict.load(folder), net)
     except (KeyError, TypeError, RuntimeError) as error:
         raise InvalidData(f"{Path(folder) / RECORD} is not a saved classifier: {error!r}") from None
 
 
 def _tensors(model: RobustClassifier) -> dict[str, Tensor]:
-    tensors = {
-        "scaling.mean": torch.from_numpy(model.scaling_.mean),
-        "scaling.scale": torch.from_numpy(model.scaling_.scale),
-    }
-    for number, net in enumerate(model.networks_):
-        tensors |= {f"{number}.{name}": value.cpu().contiguous() for name, value in net.state_dict().items()}
+    scaling = model.inputs_.scaling
+    tensors = {"scaling.mean": torch.from_numpy(scaling.mean), "scaling.scale": torch.from_numpy(scaling.scale)}
+    for start, networks in _kept(model).items():
+        for number, net in enumerate(networks):
+            tensors |= {
+                f"{start}.{number}.{name}": value.cpu().contiguous() for name, value in net.state_dict().items()
+            }
     return tensors
 
 
+def _kept(model: RobustClassifier) -> dict[str, list[nn.Module]]:
+    """The networks to save: the best, and the last unless they are the same."""
+    same = model.best_epoch_ == len(model.history_)
+    return {"best": model.networks_} if same else {"best": model.networks_, "last": model.last_networks_}
+
+
 def _record(model: RobustClassifier) -> dict[str, Any]:
+    net = model.recipe_.net if model.net is None else model.net
     return {
         "format": _FORMAT,
         "recipe": model.recipe_.to_dict(),
-        "net": model.net,
+        "net": net if isinstance(net, str) else None,
         "net_options": dict(model.net_options or {}),
         "random_state": model.random_state,
         "mixed_precision": model.mixed_precision,
-        "n_features": model.n_features_in_,
+        "shape": model.inputs_.shape,
         "n_networks": len(model.networks_),
+        "best_epoch": model.best_epoch_,
         "classes": model.classes_.tolist(),
         "classes_type": model.classes_.dtype.str,
         "history": model.history_,
     }
 
 
-def _restored(record: Mapping[str, Any], tensors: Mapping[str, Tensor], verdict: Verdict) -> RobustClassifier:
+def _restored(
+    record: Mapping[str, Any], tensors: Mapping[str, Tensor], verdict: Verdict, net: Any
+) -> RobustClassifier:
     model = RobustClassifier(
         Recipe.from_dict(record["recipe"]),
-        net=record["net"],
+        net=net or record["net"],
         net_options=record["net_options"],
         random_state=record["random_state"],
         mixed_precision=record["mixed_precision"],
     )
     model.recipe_ = Recipe.from_dict(record["recipe"])
     model.classes_ = np.array(record["classes"], dtype=record["classes_type"])
-    model.n_features_in_ = record["n_features"]
-    model.scaling_ = Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
-    model.history_ = record["history"]
-    model.verdict_ = verdict
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
-        model.networks_ = [
-            make_net(model.net, model.n_features_in_, len(model.classes_), **record["net_options"])
-            for _ in range(record["n_networks"])
-        ]
-    for number, net in enumerate(model.networks_):
-        start = f"{number}."
-        net.load_state_dict(
-            {name[len(start) :]: value for name, value in tensors.items() if name.startswith(start)}
-        )
+    shape, scaling = record["shape"], Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
+    augment = variation(model.recipe_.augment, images=not isinstance(shape, int))
+    model.inputs_ = Inputs(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
+    model.history_, model.best_epoch_, model.verdict_ = record["history"], record["best_epoch"], verdict
+    model.networks_ = _networks(model, record["n_networks"], "best", tensors)
+    last = any(name.startswith("last.") for name in tensors)
+    model.last_networks_ = _networks(model, record["n_networks"], "last", tensors) if last else model.networks_
     return model
+
+
+def _networks(model: RobustClassifier, n: int, which: str, tensors: Mapping[str, Tensor]) -> list[nn.Module]:
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
+        networks = [model._make_net() for _ in range(n)]
+    for number, net in enumerate(networks):
+        start = f"{which}.{number}."
+        net.load_state_dict({key[len(start) :]: value for key, value in tensors.items() if key.startswith(start)})
+    return networks
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

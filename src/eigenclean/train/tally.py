@@ -29,6 +29,8 @@ class Tally:
 
     def sums(self, codes: Tensor) -> Tensor:
         """Sum of the losses, of the predictions that agree with the given labels, and of the samples."""
+        if not self._losses:  # no batch had anything to learn from
+            return torch.zeros(3, dtype=torch.float64, device=codes.device)
         losses, rows = torch.stack(self._losses).double(), torch.cat(self._rows)
         sizes = torch.tensor([len(part) for part in self._rows], dtype=torch.float64, device=losses.device)
         guesses = torch.cat(self._guesses) if self._guesses else torch.full_like(rows, -1)

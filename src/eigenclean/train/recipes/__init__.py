@@ -6,12 +6,39 @@ from typing import Any
 
 from eigenclean.names import check_name
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes.fine import fine
-from eigenclean.train.recipes.standard import standard
+from eigenclean.train.recipes.co_teaching import co_teaching, co_teaching_plus, f_coteaching, j_coteaching
+from eigenclean.train.recipes.dividemix import dividemix, f_dividemix, j_dividemix
+from eigenclean.train.recipes.dst import dst
+from eigenclean.train.recipes.forward import forward
+from eigenclean.train.recipes.longremix import longremix
+from eigenclean.train.recipes.robust_losses import bootstrap, elr, elr_fine, gce, gce_fine, sce, sce_fine
+from eigenclean.train.recipes.sieves import cores2, crust, topofilter
+from eigenclean.train.recipes.standard import fine, judge, standard
 
 RECIPES: dict[str, Callable[..., Recipe]] = {
     "standard": standard,
+    "bootstrap": bootstrap,
+    "forward": forward,
+    "co-teaching": co_teaching,
+    "co-teaching+": co_teaching_plus,
+    "topofilter": topofilter,
+    "crust": crust,
     "fine": fine,
+    "f-coteaching": f_coteaching,
+    "dividemix": dividemix,
+    "f-dividemix": f_dividemix,
+    "dst": dst,
+    "longremix": longremix,
+    "gce": gce,
+    "sce": sce,
+    "elr": elr,
+    "cores2": cores2,
+    "gce+fine": gce_fine,
+    "sce+fine": sce_fine,
+    "elr+fine": elr_fine,
+    "judge": judge,
+    "j-coteaching": j_coteaching,
+    "j-dividemix": j_dividemix,
 }
 
 __all__ = ["RECIPES", "recipe"]
@@ -25,7 +52,7 @@ def recipe(name: str, **options: Any) -> Recipe:
     >>> recipe("fien")
     Traceback (most recent call last):
         ...
-    eigenclean.errors.InvalidOption: recipe: name must be one of fine, standard, got 'fien'; did you mean 'fine'?
+    eigenclean.errors.InvalidOption: recipe: name must be one of ..., got 'fien'; did you mean 'fine'?
     """
     check_name(name, RECIPES, by="recipe", what="name")
     make = RECIPES[name]

@@ -1,11 +1,8 @@
 """Standard training: cross-entropy on all samples. The yardstick, and the frame that selections go into."""
 
-import dataclasses
-
-from eigenclean.errors import InvalidOption
-from eigenclean.names import check_name
-from eigenclean.train.presets import PRESETS
-from eigenclean.train.recipe import Recipe, Stage
+from eigenclean.train.presets import choose
+from eigenclean.train.recipe import Recipe
+from eigenclean.train.recipes.frame import FINE, JUDGE, selecting, two_stages
 
 
 def standard(
@@ -25,17 +22,9 @@ def standard(
     >>> [stage.epochs for stage in standard(warm_up=5, epochs=20).stages]
     [5, 15]
     """
-    check_name(preset, PRESETS, by="recipe", what="preset")
-    usual = PRESETS[preset]
-    chosen = dataclasses.replace(
-        usual,
-        warm_up=usual.warm_up if warm_up is None else warm_up,
-        epochs=usual.epochs if epochs is None else epochs,
-        refresh=usual.refresh if refresh is None else refresh,
-    )
-    if not 0 < chosen.warm_up < chosen.epochs:
-        raise InvalidOption(
-            f"recipe: warm_up must be at least 1 and less than the {chosen.epochs} epochs, got {chosen.warm_up}"
-        )
-    stages = Stage(chosen.warm_up, warm_up=True), Stage(chosen.epochs - chosen.warm_up, refresh=chosen.refresh)
-    return Recipe("standard", stages, optimiser=chosen.optimiser)
+    return two_stages("standard", choose(preset, warm_up=warm_up, epochs=epochs, refresh=refresh))
+
+
+# FINE (Kim et al., 2021): networks and optimiser are not reset at a selection.
+fine = selecting(standard, FINE, "fine")
+judge = selecting(standard, JUDGE, "judge")

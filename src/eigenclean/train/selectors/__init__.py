@@ -6,13 +6,49 @@ from typing import Any
 
 from eigenclean.names import check_name
 from eigenclean.train.part import checked
-from eigenclean.train.selectors.base import Selector
+from eigenclean.train.selectors.averaged_losses import AveragedLosses
+from eigenclean.train.selectors.base import BatchSelector, Memory, Selector
+from eigenclean.train.selectors.by_name import by_name
+from eigenclean.train.selectors.crust import Crust
+from eigenclean.train.selectors.disagreement import Disagreement
 from eigenclean.train.selectors.from_detector import FromDetector
 from eigenclean.train.selectors.keep_all import KeepAll
+from eigenclean.train.selectors.persistent import Guided, Persistent
+from eigenclean.train.selectors.smallest_losses import SmallestLosses
+from eigenclean.train.selectors.two_losses import TwoLosses
 
-SELECTORS: dict[str, type[Selector]] = {kind.kind: kind for kind in (KeepAll, FromDetector)}
+SELECTORS: dict[str, type[Selector]] = {
+    kind.kind: kind
+    for kind in (
+        KeepAll,
+        FromDetector,
+        SmallestLosses,
+        Disagreement,
+        AveragedLosses,
+        TwoLosses,
+        Persistent,
+        Guided,
+        Crust,
+    )
+}
 
-__all__ = ["SELECTORS", "FromDetector", "KeepAll", "Selector", "selector_from_dict"]
+__all__ = [
+    "SELECTORS",
+    "AveragedLosses",
+    "BatchSelector",
+    "Crust",
+    "Disagreement",
+    "FromDetector",
+    "Guided",
+    "KeepAll",
+    "Memory",
+    "Persistent",
+    "Selector",
+    "SmallestLosses",
+    "TwoLosses",
+    "by_name",
+    "selector_from_dict",
+]
 
 
 def selector_from_dict(record: Mapping[str, Any]) -> Selector:

@@ -1,18 +1,19 @@
 """Any detector as a selector: learn from the labels it does not flag."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from eigenclean.detect import DETECTORS, Detector
+from eigenclean.detect import Detector
 from eigenclean.detect.options import build_detector
-from eigenclean.errors import InvalidOption
+from eigenclean.errors import EigencleanWarning, InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.part import plain_options
 from eigenclean.train.selection import Selection
-from eigenclean.train.selectors.base import Selector
+from eigenclean.train.selectors.base import Memory, Selector
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,16 @@ class FromDetector(Selector):
 
     Attributes:
         name: name of the detector.
-        options: its options; ``{"cut": "beta", "cut.split": "always"}`` sets the cut and an option of it.
+        options: its options; ``{"cut": "beta", "cut.split": "always"}`` sets the cut and an option of it. A
+            detector of logits takes those of the network itself with ``{"head": None}``.
         learn_from: "kept" teaches the detector with the samples kept last time, "all" with everything (what the
             paper does inside semi-supervised methods).
         soft: weight each kept sample by the probability that its label is right; else all count the same.
 
     >>> FromDetector("fine", {"preset": "paper"}).needs
     ('features',)
+    >>> FromDetector("small-loss", {"head": None}).needs
+    ('logits',)
     """
 
     name: str = "fine"
@@ -48,16 +52,20 @@ class FromDetector(Selector):
     @property
     def needs(self) -> tuple[str, ...]:
         """What the detector consumes."""
-        return (DETECTORS[self.name].consumes,)
+        judge = self._detector()
+        return ("logits",) if getattr(judge, "head", judge.consumes) is None else (judge.consumes,)
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         """The samples whose label is not flagged by a detector fitted now."""
         judge = self._detector()
-        seen = evidence.need(judge.consumes, by=judge.name)
+        seen = evidence.need(self.needs[0], by=judge.name)
         taught = before.keep if before is not None and self.learn_from == "kept" else None
-        verdict = judge.fit(seen, evidence.labels, sample_weight=taught).judge(
-            seen, evidence.labels, ids=evidence.ids
-        )
+        with (
+            warnings.catch_warnings()
+        ):  # what it warns of stands in the verdict's notes, and would come every round
+            warnings.simplefilter("ignore", EigencleanWarning)
+            judge.fit(seen, evidence.labels, sample_weight=taught)
+            verdict = judge.judge(seen, evidence.labels, ids=evidence.ids)
         weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
         return Selection(~verdict.flagged, weight, verdict=verdict)
 

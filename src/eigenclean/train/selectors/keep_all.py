@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
-from eigenclean.train.selectors.base import Selector
+from eigenclean.train.selectors.base import Memory, Selector
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,6 @@ class KeepAll(Selector):
 
     kind: ClassVar[str] = "keep-all"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         """Everything."""
         return Selection.everything(len(evidence))

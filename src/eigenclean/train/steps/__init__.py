@@ -8,12 +8,15 @@ from eigenclean.names import check_name
 if TYPE_CHECKING:
     from eigenclean.train.steps.base import Step
 
-__all__ = ["STEPS", "make_step"]
+__all__ = ["ONE_LOOK", "STEPS", "make_step"]
 
 # Where each step lives. Names are known without torch; the step itself is imported when it is built.
 STEPS: dict[str, tuple[str, str]] = {
     "supervised": ("eigenclean.train.steps.supervised", "Supervised"),
+    "mixmatch": ("eigenclean.train.steps.mixmatch", "MixMatch"),
+    "mixup": ("eigenclean.train.steps.mixup", "MixUp"),
 }
+ONE_LOOK = ("supervised",)  # steps that ask the network once, about the batch as it is
 
 
 def make_step(name: str, **options: Any) -> "Step":

@@ -1,20 +1,25 @@
 """The ordinary step: the weighted mean loss of the kept samples."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
 from eigenclean.losses.base import Loss
-from eigenclean.train.steps.base import Batch, Outcome, Progress, Step
+from eigenclean.train.steps.base import Answers, Batch, Outcome, Progress, Step
+
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
 class Supervised(Step):
     """Learn the targets of the kept samples; the others are left alone."""
 
+    weighted: ClassVar[bool] = True
+
     def __call__(
         self,
-        net: nn.Module,
+        net: Answers,
         peer: nn.Module | None,
         kept: Batch,
         rest: Batch | None,
@@ -26,4 +31,5 @@ class Supervised(Step):
         values = loss(logits, kept.target, kept.index)
         if kept.weight is None:
             return Outcome(values.mean(), logits)
-        return Outcome((values * kept.weight).sum() / kept.weight.sum(), logits)
+        # A process may have got none of the samples that count: its loss is then 0, not 0/0.
+        return Outcome((values * kept.weight).sum() / kept.weight.sum().clamp(min=_NOTHING), logits)

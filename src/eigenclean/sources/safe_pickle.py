@@ -1,12 +1,15 @@
 """Arrays out of a pickle without running anything in it.
 
-PyTorch's ``.pt`` files are pickles, and a pickle may call any function it names. Here a name stands for one of a
-few inert stand-ins or is refused, so that nothing from the file is ever executed, not even NumPy's own unpickling.
+PyTorch's ``.pt`` files and CIFAR's python version are pickles, and a pickle may call any function it names. Here a
+name stands for one of a few inert stand-ins or is refused, so that nothing from the file is ever executed, not even
+NumPy's own unpickling.
 """
 
 import io
 import pickle
 import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 
-LARGEST = 1 << 28  # bytes; the largest such file of CIFAR-N has 2.5 MB, and a zip archive can claim anything
+LARGEST = (
+    1 << 28
+)  # bytes; CIFAR-100's images have 155 MB, CIFAR-N's labels 2.5, and a zip archive can claim anything
 
 
 class _PickledDtype:
@@ -24,11 +29,11 @@ class _PickledDtype:
     code: str = ""
     byte_order: str = "="
 
-    def __init__(self, code: str = "", *_: object) -> None:
-        self.code = code
+    def __init__(self, code: str | bytes = "", *_: object) -> None:
+        self.code = _text(code)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.byte_order = state[1]
+        self.byte_order = _text(state[1])
 
     def to_numpy(self) -> np.dtype[Any]:
         dtype = np.dtype(f"{self.byte_order}{self.code}")
@@ -76,18 +81,47 @@ class _ArrayUnpickler(pickle.Unpickler):
 
 def read_pickled_arrays(path: Path) -> dict[str, Array]:
     """The arrays by name in a ``.pt`` file (a zip archive around a pickle, or a bare pickle)."""
-    try:
+    with _explained(path, ".pt file of arrays by name"):
         loaded = _ArrayUnpickler(io.BytesIO(_pickle_bytes(path))).load()
         return {str(name): value.to_numpy() for name, value in loaded.items()}
+
+
+def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
+    """Arrays and lists of integers by name from a pickle that Python 2 wrote, as CIFAR's batches are.
+
+    Other entries, such as names of files, are passed over; a wanted one that is missing is an error.
+    """
+    with _explained(path, "batch of the python version"):
+        loaded = _ArrayUnpickler(io.BytesIO(_pickle_bytes(path)), encoding="bytes").load()
+        entries = {_text(name): value for name, value in loaded.items()}
+        return {name: _numbers(entries[name]) for name in wanted}
+
+
+def _numbers(value: Any) -> Array:
+    if isinstance(value, _PickledArray):
+        return value.to_numpy()
+    if not isinstance(value, list) or not all(isinstance(one, int) for one in value):
+        raise TypeError("neither an array nor a list of integers")
+    return np.array(value, dtype=np.int64)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+@contextmanager
+def _explained(path: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
     except _Refused as refused:
         raise InvalidData(
             f"{path} contains something other than arrays ({refused}); it is not opened, because a pickle may "
-            "run any code; save the labels as .npz instead"
+            "run any code; save its arrays as .npz instead"
         ) from None
     except InvalidData:
         raise
     except Exception:  # a broken pickle or archive may raise anything
-        raise InvalidData(f"{path} is not a readable .pt file of arrays by name; download it again") from None
+        raise InvalidData(f"{path} is not a readable {kind}; download it again") from None
 
 
 def _pickle_bytes(path: Path) -> bytes:
@@ -105,4 +139,6 @@ def _pickle_bytes(path: Path) -> bytes:
 
 
 def _too_large(path: Path) -> InvalidData:
-    return InvalidData(f"{path} holds more than {LARGEST >> 20} MB, too much for labels; save them as .npz instead")
+    return InvalidData(
+        f"{path} holds more than {LARGEST >> 20} MB, too much for a pickle; save its arrays as .npz instead"
+    )

@@ -1,0 +1,76 @@
+"""Forward correction: the network predicts right labels, the loss looks at noisy ones (Patrini et al., 2017)."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eigenclean.arrays import Float64s
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
+from eigenclean.losses.base import Loss
+from eigenclean.losses.targets import expected, log_probabilities
+from eigenclean.losses.transition import estimate_transition
+
+_IMPOSSIBLE = -1e6  # in place of log 0, whose gradient would be 0 · inf
+
+
+class Forward(Loss):
+    """−log (pᵀT)_label, where T[i, j] is the probability that a sample of class i is labelled j.
+
+    Without a matrix, T is the identity (cross-entropy) until `learn` estimates it from the predictions of networks
+    that an earlier stage has trained.
+
+    Args:
+        transition: K x K, each row a distribution; None to estimate it.
+        discard: see `estimate_transition`.
+
+    >>> loss = Forward([[0.5, 0.5], [0.5, 0.5]])
+    >>> loss.prepare(n_samples=1, n_classes=2)
+    >>> loss(torch.tensor([[9.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))
+    tensor([0.6931])
+    """
+
+    options: ClassVar[Sequence[str]] = ("transition", "discard")
+    log_transition: Tensor
+
+    def __init__(self, transition: Any = None, discard: float = 0.03) -> None:
+        super().__init__()
+        if not 0 <= discard < 1:
+            raise InvalidOption(f"loss forward: discard must be from 0 to below 1, got {discard}")
+        self.transition, self.discard = transition, discard
+        self.needs = ("probabilities",) if transition is None else ()
+
+    def extra_repr(self) -> str:
+        """The options, for printing."""
+        return f"transition={'estimated' if self.transition is None else 'given'}, discard={self.discard}"
+
+    def prepare(self, n_samples: int, n_classes: int) -> None:
+        """Take the given matrix, or the identity."""
+        matrix = np.eye(n_classes) if self.transition is None else np.asarray(self.transition, dtype=np.float64)
+        if matrix.shape != (n_classes, n_classes):
+            raise InvalidOption(
+                f"loss forward: transition must be {n_classes} x {n_classes}, one row per class, "
+                f"got shape {matrix.shape}"
+            )
+        if not (matrix >= 0).all() or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
+            raise InvalidOption("loss forward: each row of transition must be probabilities that add up to 1")
+        self.register_buffer("log_transition", _logarithms(matrix))
+
+    def learn(self, evidence: Evidence) -> None:
+        """Estimate the matrix, unless it was given."""
+        if self.transition is None:
+            seen = evidence.need("probabilities", by="loss forward")
+            self.log_transition.copy_(_logarithms(estimate_transition(seen, self.discard)))
+
+    def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
+        """Loss of each sample."""
+        # In logarithms throughout: a probability too small for a float still has one.
+        log_noisy = torch.logsumexp(log_probabilities(logits)[:, :, None] + self.log_transition[None], dim=1)
+        return -expected(log_noisy, target)
+
+
+def _logarithms(matrix: Float64s) -> Tensor:
+    return torch.from_numpy(matrix).log().clamp(min=_IMPOSSIBLE).float()

@@ -1,0 +1,76 @@
+"""Generalised cross-entropy: between cross-entropy and the mean absolute error (Zhang & Sabuncu, 2018)."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from eigenclean.errors import InvalidOption
+from eigenclean.losses.base import Clock, Loss
+from eigenclean.losses.targets import expected, is_soft, log_probabilities
+
+
+class GCE(Loss):
+    """(1 − p^q) / q for the probability p of the given label; q → 0 is cross-entropy, q = 1 is 1 − p.
+
+    Truncated, samples whose p was at most ``truncate`` when the weights were last refreshed count nothing, and the
+    loss of the others is measured from the loss at ``truncate``. The weights go by each sample's latest p in
+    training, whether it counted or not, so it can come back.
+
+    Args:
+        q: from 0 to 1.
+        truncate: None, or the probability to truncate at, usually 0.5.
+        start: epochs before the first refresh of the weights; until then everyone counts.
+        every: epochs from one refresh to the next.
+
+    >>> GCE(q=1.0)(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))
+    tensor([0.5000])
+    """
+
+    options: ClassVar[Sequence[str]] = ("q", "truncate", "start", "every")
+    latest: Tensor
+    weight: Tensor
+
+    def __init__(self, q: float = 0.7, truncate: float | None = None, start: int = 40, every: int = 10) -> None:
+        super().__init__()
+        if not 0 <= q <= 1:
+            raise InvalidOption(f"loss gce: q must be from 0 to 1, got {q}")
+        if truncate is not None and not 0 < truncate < 1:
+            raise InvalidOption(f"loss gce: truncate must be between 0 and 1, or None, got {truncate}")
+        if start < 0 or every < 1:
+            raise InvalidOption(f"loss gce: start must be at least 0 and every at least 1, got {start} and {every}")
+        self.q, self.truncate, self.start, self.every = q, truncate, start, every
+
+    def extra_repr(self) -> str:
+        """The options, for printing."""
+        return f"q={self.q}, truncate={self.truncate}, start={self.start}, every={self.every}"
+
+    def prepare(self, n_samples: int, n_classes: int) -> None:
+        """Everyone counts at first."""
+        if self.truncate is not None:
+            self.register_buffer("latest", torch.ones(n_samples))
+            self.register_buffer("weight", torch.ones(n_samples))
+
+    def begin_epoch(self, progress: Clock) -> None:
+        """Refresh the weights when it is time."""
+        over = progress.epoch - 1
+        if self.truncate is not None and over >= self.start and (over - self.start) % self.every == 0:
+            self.weight.copy_(self.latest > self.truncate)
+
+    def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
+        """Loss of each sample."""
+        log_p = log_probabilities(logits)
+        if self.truncate is None:
+            return expected(self._of(log_p), target)
+        if is_soft(logits, target):
+            raise InvalidOption("loss gce: truncate is for class numbers, but the targets are probabilities")
+        own = expected(log_p, target)
+        if self.training:
+            self.latest[index] = own.detach().exp().to(self.latest.dtype)
+        floor = self._of(own.new_tensor(self.truncate).log())
+        return self.weight[index] * (self._of(own) - floor)
+
+    def _of(self, log_p: Tensor) -> Tensor:
+        """In terms of log p, where neither tiny p nor tiny q loses digits."""
+        return -log_p if self.q == 0 else -torch.expm1(self.q * log_p) / self.q

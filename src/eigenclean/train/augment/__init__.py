@@ -1,0 +1,38 @@
+"""Augmentations vary images while they are learned. A new one is one file and one line in `AUGMENTS`."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from eigenclean.names import check_name
+
+if TYPE_CHECKING:
+    from eigenclean.train.augment.base import Augment
+
+__all__ = ["AUGMENTS", "make_augment"]
+
+# Where each augmentation lives, and what its options are under this name. Names are known without torch.
+AUGMENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "none": ("eigenclean.train.augment.unchanged", "Unchanged", {}),
+    "crop-flip": ("eigenclean.train.augment.crop_flip", "CropFlip", {}),  # CIFAR
+    "crop-flip-224": ("eigenclean.train.augment.crop_flip", "CropFlip", {"pad": 0, "size": 224}),  # Clothing1M
+    "resize-crop": ("eigenclean.train.augment.resize_crop", "ResizeCrop", {}),
+    "resize-crop-299": ("eigenclean.train.augment.resize_crop", "ResizeCrop", {"size": 299}),  # WebVision
+}
+
+
+def make_augment(name: str, **options: Any) -> "Augment":
+    """The augmentation of that name: call it with images (n x C x H x W) and a `torch.Generator`.
+
+    >>> make_augment("crop-flip", pad=2)
+    CropFlip(pad=2, size=None, flip=0.5, border='zero')
+    >>> make_augment("crop-flop")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.InvalidOption: augment: name must be one of ..., got 'crop-flop'; did you mean 'crop-flip'?
+    """
+    check_name(name, AUGMENTS, by="augment", what="name")
+    module, kind, usual = AUGMENTS[name]
+    made: type[Augment] = getattr(import_module(module), kind)
+    for option in options:
+        check_name(option, made.__dataclass_fields__, by=f"augment {name}", what="option")
+    return made(**{**usual, **options})

@@ -1,0 +1,22 @@
+"""No augmentation: for data that have no left and right, and for comparisons."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from eigenclean.train.augment.base import Augment
+
+
+@dataclass(frozen=True)
+class Unchanged(Augment):
+    """Images as they are; nothing is drawn from the generator.
+
+    >>> images = torch.ones(2, 1, 4, 4)
+    >>> Unchanged()(images, torch.Generator()) is images
+    True
+    """
+
+    def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        """The images themselves."""
+        return images

@@ -1,0 +1,63 @@
+"""The frame that most recipes share: a warm-up, then the method."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+from eigenclean.train.part import Part
+from eigenclean.train.presets import Preset
+from eigenclean.train.recipe import Recipe, Stage
+from eigenclean.train.selectors import FromDetector, KeepAll, Selector, by_name
+
+FINE, SOFT_FINE = by_name("fine"), by_name("fine", soft=True)
+JUDGE, SOFT_JUDGE = by_name("judge"), by_name("judge", soft=True)
+
+
+def two_stages(
+    name: str,
+    chosen: Preset,
+    *,
+    select: Selector | None = None,
+    warm_up_select: Selector | None = None,
+    loss: Part | None = None,
+    networks: int = 1,
+) -> Recipe:
+    """A warm-up and the rest; by default everything is kept, and nothing happens between the two."""
+    part = loss or Part("cross-entropy")
+    stages = (
+        Stage(chosen.warm_up, warm_up_select or KeepAll(), part, warm_up=True),
+        Stage(chosen.epochs - chosen.warm_up, select or KeepAll(), part, refresh=chosen.refresh),
+    )
+    return assembled(name, chosen, stages, networks)
+
+
+def assembled(name: str, chosen: Preset, stages: tuple[Stage, ...], networks: int = 1) -> Recipe:
+    """Those stages with what else the preset says; two networks exchange what they select."""
+    return Recipe(
+        name,
+        stages,
+        networks,
+        exchange=networks == 2,
+        optimiser=chosen.optimiser,
+        net=chosen.net,
+        augment=chosen.augment,
+        scale=chosen.scale,
+    )
+
+
+def selecting(base: Callable[..., Recipe], select: FromDetector, name: str) -> Callable[..., Recipe]:
+    """F-X is X with another selector: a maker of recipes with the options of ``base``.
+
+    A ``threshold`` among them is that of the selector.
+    """
+
+    @wraps(base)
+    def made(*args: Any, **options: Any) -> Recipe:
+        chosen = select
+        if "threshold" in options:
+            chosen = replace(select, options={**select.options, "threshold": options["threshold"]})
+        return base(*args, **options).with_selector(chosen, name=name)
+
+    made.__doc__ = f"`{base.__name__}` with the detector {select.name} as the selector."
+    return made

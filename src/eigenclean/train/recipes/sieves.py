@@ -1,0 +1,77 @@
+"""Other ways to choose clean samples for one network: TopoFilter, CRUST, CORES²."""
+
+from typing import Any
+
+from eigenclean.train.part import Part
+from eigenclean.train.presets import choose
+from eigenclean.train.recipe import Recipe
+from eigenclean.train.recipes.frame import two_stages
+from eigenclean.train.selectors import Crust, FromDetector
+
+_ADAM = {"name": "adam", "lr": 1e-3, "weight_decay": 1e-4, "milestones": (60, 120), "gamma": 0.5}
+_TOPO: dict[str, Any] = {"warm_up": 30, "epochs": 180, "refresh": 5, "optimiser": _ADAM}
+_CRUST: dict[str, Any] = {
+    "warm_up": 5,
+    "epochs": 120,
+    "optimiser": {"lr": 0.1, "weight_decay": 5e-4, "milestones": (80, 100), "gamma": 0.1},
+}
+_PLAIN = {"lr": 0.1, "momentum": 0.0, "weight_decay": 0.0, "milestones": (50,), "gamma": 0.1, "batch_size": 64}
+_CORES: dict[str, Any] = {"warm_up": 31, "epochs": 100, "refresh": 1, "optimiser": _PLAIN}
+
+
+def topofilter(
+    preset: str = "small",
+    k_cc: int = 4,
+    zeta: float = 0.5,
+    warm_up: int | None = None,
+    epochs: int | None = None,
+    refresh: int | None = None,
+) -> Recipe:
+    """Learn from the largest component of each class in the graph of neighbours (Wu et al., 2020).
+
+    >>> topofilter("cifar10").optimiser.name
+    'adam'
+    """
+    own = {"cifar10": _TOPO, "cifar100": _TOPO}
+    chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    select = FromDetector("topofilter", {"k_cc": k_cc, "zeta": zeta}, learn_from="all")
+    return two_stages("topofilter", chosen, select=select)
+
+
+def crust(
+    preset: str = "small",
+    fraction: float = 0.5,
+    radius: float | None = None,
+    warm_up: int | None = None,
+    epochs: int | None = None,
+    refresh: int = 1,
+) -> Recipe:
+    """Learn from the medoids of the gradients of each class (Mirzasoleiman et al., 2020).
+
+    >>> crust(fraction=0.4).stages[1].select
+    Crust(fraction=0.4, radius=None, seed=0)
+    """
+    own = {"cifar10": _CRUST, "cifar100": _CRUST}
+    chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    return two_stages("crust", chosen, select=Crust(fraction, radius))
+
+
+def cores2(
+    preset: str = "small",
+    beta: float = 2.0,
+    warm_up: int | None = None,
+    epochs: int | None = None,
+    refresh: int | None = None,
+) -> Recipe:
+    """Grow confident, then learn from the labels that are better than a random one (Cheng et al., 2021).
+
+    The learning rate is divided by 1 + β, as published; here the loss is, which comes to the same.
+
+    >>> cores2().stages[1].select.name
+    'cores2'
+    """
+    own = {"small": {"refresh": 1}, "cifar10": _CORES, "cifar100": _CORES}
+    chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    start, ramp = max(1, round(0.1 * chosen.epochs)), max(1, round(0.3 * chosen.epochs))
+    loss = Part("cores2", {"beta": beta, "start": start, "ramp": ramp, "rescale": True})
+    return two_stages("cores2", chosen, select=FromDetector("cores2", {"head": None}, learn_from="all"), loss=loss)

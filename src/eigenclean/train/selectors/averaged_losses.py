@@ -1,0 +1,85 @@
+"""DivideMix's division of very noisy labels: a mixture on losses averaged over rounds (Li et al., 2020)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_softmax
+
+from eigenclean.arrays import Array, Float64s, Ints, encode_labels
+from eigenclean.detect.small_loss import TogetherCut
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
+from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.base import Memory, Selector
+from eigenclean.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class AveragedLosses(Selector):
+    """The small-loss mixture on the mean of the last few rounds, each scaled to [0, 1].
+
+    With a window of 1 it is ``FromDetector("small-loss", {"head": None}, "all", soft=True)``.
+
+    Attributes:
+        window: rounds that are averaged.
+        threshold: samples are kept when the posterior of the component with the smaller mean is above it.
+    """
+
+    window: int = 5
+    threshold: float = 0.5
+
+    kind: ClassVar[str] = "averaged-losses"
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise InvalidOption(f"selector: window must be at least 1, got {self.window}")
+        if not 0 <= self.threshold < 1:
+            raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {self.threshold}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The logits."""
+        return ("logits",)
+
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        """The samples in the component of small losses, each with its posterior as weight."""
+        classes, codes = encode_labels(evidence.labels)
+        log_p = log_softmax(evidence.need("logits", by=f"selector {self.kind}"), axis=1)
+        latest = scaled_to_unit(-log_p[np.arange(len(codes)), codes])[None]
+        memory["losses"] = np.concatenate([memory.get("losses", latest[:0]), latest])[-self.window :]
+        score = -memory["losses"].mean(axis=0)
+        p = loss_mixture(score, codes)
+        verdict = self._verdict(evidence, classes, log_p, score, p)
+        return Selection(~verdict.flagged, p, verdict=verdict)
+
+    def _verdict(
+        self, evidence: Evidence, classes: Array, log_p: Float64s, score: Float64s, p: Float64s
+    ) -> Verdict:
+        flagged = p <= self.threshold
+        likeliest = np.asarray(log_p.argmax(axis=1))
+        return Verdict(
+            ids=evidence.ids,
+            labels=evidence.labels,
+            score=score,
+            p_clean=p,
+            flagged=flagged,
+            suggested=np.where(flagged, classes[likeliest], evidence.labels),
+            suggested_confidence=np.where(flagged, (1 - p) * np.exp(log_p.max(axis=1)), p),
+            made_by={"method": self.kind, "parameters": {"window": self.window}, "threshold": self.threshold},
+        )
+
+
+def scaled_to_unit(losses: Float64s) -> Float64s:
+    """Smallest 0, largest 1.
+
+    >>> scaled_to_unit(np.array([3.0, 1.0, 2.0]))
+    array([1. , 0. , 0.5])
+    """
+    spread = losses.max() - losses.min()
+    return np.asarray((losses - losses.min()) / (spread if spread > 0 else 1.0))
+
+
+def loss_mixture(score: Float64s, codes: Ints) -> Float64s:
+    """Posterior of the component with the higher scores, the smaller losses; one mixture for all classes."""
+    return TogetherCut().fit(score, codes).p_clean(score, codes)

@@ -1,0 +1,106 @@
+"""CRUST: the medoids of the gradients, class by class, are mostly clean (Mirzasoleiman et al., 2020)."""
+
+import heapq
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from eigenclean.arrays import Array, ClassRows, Float64s, Ints, encode_labels
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
+from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.base import Memory, Selector
+
+_BLOCK = 2000  # samples that are compared with each other at a time: memory stays below some dozen megabytes
+
+
+@dataclass(frozen=True)
+class Crust(Selector):
+    """A coreset of each class by greedy facility location on the gradients of its samples.
+
+    The gradient is taken with respect to the logits: softmax − one-hot, one row per sample. (The published method
+    takes it one layer further down, which multiplies every row by the same matrix.) Classes too large for one
+    table of distances are divided into parts at random, each with its own medoids.
+
+    Attributes:
+        fraction: share of each class that is kept.
+        radius: the weight of a medoid is the number of samples within this distance; None counts the samples that
+            have it as their nearest medoid.
+        seed: of the parts of large classes.
+    """
+
+    fraction: float = 0.5
+    radius: float | None = None
+    seed: int = 0
+
+    kind: ClassVar[str] = "crust"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise InvalidOption(f"selector crust: fraction must be above 0 and at most 1, got {self.fraction}")
+        if self.radius is not None and not self.radius > 0:
+            raise InvalidOption(f"selector crust: radius must be above 0 or None, got {self.radius}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The probabilities."""
+        return ("probabilities",)
+
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        """The medoids of every class, weighted by how many samples they stand for."""
+        gradients = np.array(evidence.need("probabilities", by="selector crust"))
+        classes, codes = encode_labels(evidence.labels)
+        gradients[np.arange(len(codes)), codes] -= 1.0
+        weight = np.zeros(len(codes))
+        rng = np.random.default_rng([self.seed, epoch])
+        groups = ClassRows.of(codes, len(classes))
+        for k in range(len(classes)):
+            for rows in _parts(groups[k], rng):
+                chosen, counts = self._medoids(gradients[rows])
+                weight[rows[chosen]] = counts
+        keep = weight > 0
+        return Selection(keep, weight / weight[keep].mean() if keep.any() else weight)
+
+    def _medoids(self, gradients: Float64s) -> tuple[Ints, Float64s]:
+        distance = _distances(gradients)
+        chosen = facility_location(distance.max() - distance, max(1, int(self.fraction * len(gradients))))
+        if self.radius is not None:
+            return chosen, (distance[:, chosen] <= self.radius).sum(axis=0).astype(np.float64)
+        nearest = distance[:, chosen].argmin(axis=1)
+        return chosen, np.maximum(np.bincount(nearest, minlength=len(chosen)), 1).astype(np.float64)
+
+
+def facility_location(similarity: Array, n_chosen: int) -> Ints:
+    """Greedily the columns that maximise Σ_i max_j similarity[i, j], in the order of their gains.
+
+    Gains only shrink as more is chosen, so an old one is an upper bound: only the most promising are computed anew.
+
+    >>> facility_location(np.array([[3.0, 2.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]), 2)
+    array([1, 2])
+    """
+    best = np.zeros(len(similarity))
+    heap = [(-gain, j) for j, gain in enumerate(similarity.sum(axis=0).tolist())]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    while len(chosen) < n_chosen and heap:
+        j = heapq.heappop(heap)[1]
+        gain = float(np.maximum(similarity[:, j] - best, 0.0).sum())
+        if heap and gain < -heap[0][0]:
+            heapq.heappush(heap, (-gain, j))
+            continue
+        chosen.append(j)
+        np.maximum(best, similarity[:, j], out=best)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _distances(rows: Float64s) -> Float64s:
+    squares = (rows**2).sum(axis=1)
+    squared = squares[:, None] + squares - 2 * rows @ rows.T
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+
+def _parts(rows: Ints, rng: np.random.Generator) -> list[Ints]:
+    if len(rows) <= _BLOCK:
+        return [rows] if len(rows) else []
+    return [np.sort(part) for part in np.array_split(rng.permutation(rows), -(-len(rows) // _BLOCK))]

@@ -1,0 +1,45 @@
+"""Co-teaching+: of the samples on which two networks disagree, those of smallest loss (Yu et al., 2019)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from eigenclean.errors import InvalidOption
+from eigenclean.train.selectors.smallest_losses import SmallestLosses
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Disagreement(SmallestLosses):
+    """Two networks that agree on a sample have nothing to teach each other about it.
+
+    Attributes:
+        forget_rate: share of the disputed samples that is not learned from in the end.
+        ramp: epochs in which that share grows.
+        patience: a batch without any dispute is learned whole while (epochs over) x (number of the batch) is below
+            this; later it is passed over.
+    """
+
+    patience: int = 5000
+
+    kind: ClassVar[str] = "disagreement"
+
+    def pick(
+        self, logits: "Sequence[Tensor]", losses: "Sequence[Tensor]", epoch: int, batch: int
+    ) -> "list[Tensor]":
+        """For each network, its disputed samples of smallest loss."""
+        if len(logits) != 2:
+            raise InvalidOption(f"selector disagreement: needs two networks that disagree, got {len(logits)}")
+        disputed = logits[0].argmax(dim=1) != logits[1].argmax(dim=1)
+        if not disputed.any():
+            early = (epoch - 1) * batch < self.patience
+            return [disputed.logical_not() if early else disputed] * 2
+        return [self._disputed(own, disputed, epoch) for own in losses]
+
+    def _disputed(self, losses: "Tensor", disputed: "Tensor", epoch: int) -> "Tensor":
+        rows = disputed.nonzero().squeeze(1)
+        mask = disputed.logical_and(disputed.logical_not())
+        mask[rows[self._smallest(losses[rows], epoch)]] = True
+        return mask

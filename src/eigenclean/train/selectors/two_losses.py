@@ -1,0 +1,85 @@
+"""DST, reconstructed: given and predicted labels are each trusted by a mixture on their own loss.
+
+No code of DST (Liu et al., arXiv 2103.00813) is public. What follows is a reconstruction from what the paper says.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_softmax
+
+from eigenclean.arrays import Float64s, Ints, encode_labels
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
+from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.averaged_losses import loss_mixture, scaled_to_unit
+from eigenclean.train.selectors.base import Memory, Selector
+from eigenclean.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class TwoLosses(Selector):
+    """Everything is learned from, but not everything as it is labelled.
+
+    A label whose loss lies in the component of small losses stands. Else, if the loss of the predicted label lies
+    in the small component of *those* losses, the prediction stands. Else the target is a random mixture of both.
+
+    Attributes:
+        threshold: of both posteriors.
+        seed: of the random mixtures.
+    """
+
+    threshold: float = 0.5
+    seed: int = 0
+
+    kind: ClassVar[str] = "two-losses"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold < 1:
+            raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {self.threshold}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The logits."""
+        return ("logits",)
+
+    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        """All samples, with targets."""
+        logits = evidence.need("logits", by=f"selector {self.kind}")
+        classes, codes = encode_labels(evidence.labels)
+        log_p = log_softmax(logits, axis=1)
+        n, likeliest = len(codes), np.asarray(log_p.argmax(axis=1))
+        scores = [-scaled_to_unit(-log_p[np.arange(n), which]) for which in (codes, likeliest)]
+        right, predicted = (loss_mixture(score, codes) for score in scores)
+        trust = self._trust(right, predicted, epoch)
+        target = mixed_targets(codes, likeliest, trust, logits.shape[1])
+        flagged = right <= self.threshold
+        verdict = Verdict(
+            ids=evidence.ids,
+            labels=evidence.labels,
+            score=scores[0],
+            p_clean=right,
+            flagged=flagged,
+            suggested=np.where(flagged, classes[likeliest], evidence.labels),
+            suggested_confidence=np.where(flagged, (1 - right) * predicted, right),
+            made_by={"method": self.kind, "parameters": {}, "threshold": self.threshold},
+        )
+        return Selection(np.ones(n, dtype=bool), np.ones(n), target=target, verdict=verdict)
+
+    def _trust(self, right: Float64s, predicted: Float64s, epoch: int) -> Float64s:
+        """Share of the given label in each target; the rest is the prediction's."""
+        chance = np.random.default_rng([self.seed, epoch]).random(len(right))
+        return np.where(right > self.threshold, 1.0, np.where(predicted > self.threshold, 0.0, chance))
+
+
+def mixed_targets(given: Ints, predicted: Ints, trust: Float64s, n_classes: int) -> Float64s:
+    """n x K: ``trust`` on the given class, the rest on the predicted one.
+
+    >>> mixed_targets(np.array([0, 1]), np.array([1, 1]), np.array([0.25, 0.5]), 2)
+    array([[0.25, 0.75], [0.  , 1.  ]])
+    """
+    target = np.zeros((len(given), n_classes))
+    target[np.arange(len(given)), given] = trust
+    target[np.arange(len(given)), predicted] += 1.0 - trust
+    return target

@@ -1,0 +1,46 @@
+"""What tests of several folders share."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def timm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A stand-in for timm with the four calls that we use of it; ``asked`` remembers what was asked for."""
+    from torch import Tensor, nn
+
+    class Model(nn.Module):
+        """Pools an image and gives it as many features as the real model of that name would."""
+
+        def __init__(self, n_outputs: int, num_classes: int, in_chans: int) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(in_chans, n_outputs, 1)
+            self.fc = nn.Linear(n_outputs, num_classes)
+
+        def forward_features(self, x: Tensor) -> Any:
+            return self.conv(x)
+
+        def forward_head(self, maps: Tensor, pre_logits: bool = False) -> Any:
+            pooled = maps.mean(dim=(2, 3))
+            return pooled if pre_logits else self.fc(pooled)
+
+        def get_classifier(self) -> nn.Module:
+            return self.fc
+
+    module: Any = ModuleType("timm")
+    module.asked = []
+    widths = {"resnet50": 2048, "inception_resnet_v2": 1536, "tiny": 6}
+
+    def create_model(name: str, pretrained: bool, num_classes: int, in_chans: int) -> Model:
+        module.asked.append((name, pretrained))
+        if name not in widths:
+            raise RuntimeError(f"Unknown model ({name})")
+        return Model(widths[name], num_classes, in_chans)
+
+    module.create_model = create_model
+    monkeypatch.setitem(sys.modules, "timm", module)
+    made: ModuleType = module
+    return made
