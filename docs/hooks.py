@@ -16,6 +16,7 @@ import eigenclean
 from eigenclean.cli.app import app
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
+from eigenclean.experiments.benchmarks.quality_page import quality_page
 from eigenclean.noise import NOISES, Noise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +49,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
         "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
         "reference/noises.md": table_page("Noises", _NOISES, "--kind", NOISES, Noise),
+        "explanation/quality.md": quality_page(ROOT / "results" / "bench_quality.json"),
         "changelog.md": changelog_page(),
     }
     if not (DECISIONS / "index.md").exists():

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from torch import Tensor, nn
+from torch import nn
 
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.nets import make_net
-from eigenclean.nets.base import Net
 from eigenclean.train.engine import Engine
 from eigenclean.train.observe import outputs
 from eigenclean.train.pool import Pool
@@ -20,38 +19,13 @@ _EPOCHS_ON_IMAGES = 5
 _EPOCHS_ON_VECTORS = 2
 
 
-class SmallCNN(Net):
-    """Two convolutions and a hidden layer of 128, for small grey images; the hidden layer is the feature.
-
-    >>> import torch
-    >>> features, logits = SmallCNN(28 * 28, 10)(torch.zeros(2, 1, 28, 28))
-    >>> features.shape, logits.shape
-    (torch.Size([2, 128]), torch.Size([2, 10]))
-    """
-
-    n_outputs = 128
-
-    def __init__(self, n_features: int, n_classes: int) -> None:
-        super().__init__(n_features, n_classes)
-        self.body = nn.Sequential(
-            *(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Flatten(), nn.Linear(32 * (n_features // 16), self.n_outputs), nn.ReLU()),
-        )
-        self.head = nn.Linear(self.n_outputs, n_classes)
-
-    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The hidden layer, and the logits."""
-        features = self.body(inputs)
-        return features, self.head(features)
-
-
 def from_images(pixels: Array, labels: Array, *, seed: int) -> Array:
-    """What a `SmallCNN` sees in square grey images (n x side², side divisible by 4) after learning these labels."""
+    """What the small CNN sees in square grey images (n x side²) after learning these labels."""
     n, n_pixels = pixels.shape
     side = round(n_pixels**0.5)
     images = pixels.reshape(n, 1, side, side)
-    return _trained(partial(SmallCNN, n_pixels), images, labels, seed, _EPOCHS_ON_IMAGES)
+    make = partial(make_net, "small-cnn", (1, side, side))
+    return _trained(make, images, labels, seed, _EPOCHS_ON_IMAGES)
 
 
 def from_vectors(features: Array, labels: Array, *, seed: int) -> Array:
@@ -66,6 +40,6 @@ def _trained(make: Callable[[int], nn.Module], inputs: Array, labels: Array, see
     pool = Pool.of(np.ascontiguousarray(inputs, dtype=np.float32), codes, classes)
     plan = recipe("standard", warm_up=1, epochs=epochs)
     engine = Engine(plan, lambda: make(len(classes)), pool, seed=seed, device="cpu").fit()
-    features, _ = outputs(engine.networks[0], pool.inputs, features=True)
+    features, _ = outputs(engine.networks[0], pool, features=True)
     assert features is not None
     return np.asarray(features.numpy())

@@ -63,7 +63,7 @@ def summarize_run(
         "selection": _series(history, _SELECTION),
         "classes": _by_class(model, rounds),
         "panels": [_panel(one) for one in _chosen([one for one in rounds if "scores" in one])],
-        "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "quality")},
+        "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "measured")},
     }
 
 
