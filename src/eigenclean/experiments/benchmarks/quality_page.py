@@ -41,11 +41,8 @@ def quality_page(results: Path) -> str:
     settings = list(dict.fromkeys(row.setting for row in rows))
     tables = {name: {row.detector: row for row in rows if row.setting == name} for name in settings}
     judged = {name: table for name, table in tables.items() if DEFAULT in table and len(table) > 1}
-    lines = [
-        _HEAD,
-        "| Setting | F | best other | AUROC | best other | flagged | seeds |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rule = "|---|---|---|---|---|---|---|"
+    lines = [_HEAD, "| Setting | F | best other | AUROC | best other | flagged | seeds |", rule]
     lines += [_against(name, table) for name, table in judged.items()]
     lines += [_DETAIL, "| Setting | flags right | errors found | ECE | ≤ 10 % | suggestions | time |"]
     lines += [rule, *(_met(name, table) for name, table in judged.items())]
