@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenclean.cli import options as o
+from eigenclean.cli.bench_train import bench_train
 from eigenclean.cli.console import console, messages, print_json, say, table, working
 
 if TYPE_CHECKING:
@@ -187,3 +188,6 @@ def _print_table(results: "list[Result]") -> None:
             {True: "[green]kept[/green]", False: "[red]missed[/red]", None: ""}[result.passed],
         )
     console.print(shown)
+
+
+bench.command("train")(bench_train)

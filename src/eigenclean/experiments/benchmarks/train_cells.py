@@ -1,0 +1,130 @@
+"""What `eigenclean bench train` has measured: cells, their fingerprints, and the file they are kept in."""
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import eigenclean
+from eigenclean.errors import InvalidData
+from eigenclean.experiments.benchmarks.train_data import SETTINGS, TrainingSetting
+from eigenclean.files import write_json
+from eigenclean.losses import LOSSES
+from eigenclean.nets import NETS
+from eigenclean.train.recipe import Recipe
+from eigenclean.version import __version__
+
+FILE = "bench_train.json"
+FIGURES = ("last", "best", "f", "kept", "noise_rate", "seconds")  # what a cell measures
+_SOURCE = Path(eigenclean.__file__).parent
+_TRAINING = ("train/*.py", "train/steps/*.py", "train/selectors/*.py", "losses/base.py", "losses/targets.py")
+_NETWORKS = ("nets/base.py", "nets/pooled.py", "nets/shapes.py")
+_MEASURING = ("noise/*.py", "experiments/watch.py", "experiments/benchmarks/train_data.py")
+_JUDGING = ("detect/**/*.py", "mixture.py", "moments.py")
+# Changes nothing about what is learned: files, names, and recipes, whose values are in the fingerprint themselves.
+_BESIDE = (
+    "train/__init__.py",
+    "train/checkpoint.py",
+    "train/keeping.py",
+    "train/presets.py",
+    "train/saving.py",
+    "train/settings.py",
+    "train/state.py",
+    "train/tensorboard.py",
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One recipe in one setting with one seed.
+
+    Attributes:
+        recipe: its name.
+        setting: name in `SETTINGS`.
+        seed: of the test rows, the noise, the weights and the order of the samples.
+        schedule: of the learning rate.
+        key: fingerprint of what was run: recipe, data, noise, code. Another key is another result.
+        status: "measured"; "missing" when data or a library is not there; "failed" for any other error.
+        note: the reason, when it was not measured.
+        figures: the measurements by name (`FIGURES`); empty unless measured.
+        version: of eigenclean.
+        date: day of the run.
+    """
+
+    recipe: str
+    setting: str
+    seed: int
+    schedule: str
+    key: str
+    status: Literal["measured", "missing", "failed"]
+    note: str
+    figures: Mapping[str, float]
+    version: str = __version__
+    date: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, int, str]:
+        """Recipe, setting, seed and schedule."""
+        return self.recipe, self.setting, self.seed, self.schedule
+
+
+def fingerprint(recipe: Recipe, setting: TrainingSetting, seed: int, samples: int) -> str:
+    """What the result of a cell depends on, as a short hash: the recipe as a value, data, noise, seed, code."""
+    losses = {LOSSES[stage.loss.name][0] for stage in recipe.stages}
+    code = [*_TRAINING, *_NETWORKS, *_MEASURING, *map(_file, [*losses, NETS[setting.net][0]])]
+    if any(stage.select.needs for stage in recipe.stages):
+        code += _JUDGING
+    facts = [recipe.to_dict(), repr(setting), setting.net, seed, samples, FIGURES, code_hash(*sorted(code))]
+    return _hash(json.dumps(facts, sort_keys=True))
+
+
+@cache
+def code_hash(*patterns: str, root: Path = _SOURCE) -> str:
+    """Fingerprint of all source files that match; comments and docstrings do not count."""
+    files = sorted({file for pattern in patterns for file in root.glob(pattern)})
+    names = {file: file.relative_to(root).as_posix() for file in files}
+    return _hash(json.dumps([(name, _code(file)) for file, name in names.items() if name not in _BESIDE]))
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells of an earlier run; none if there is no file."""
+    if not path.is_file():
+        return []
+    try:
+        return [Cell(**cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    except (ValueError, KeyError, TypeError, OSError):
+        raise InvalidData(f"{path} is not a file of `eigenclean bench train`; move it away") from None
+
+
+def write_cells(path: Path, cells: Sequence[Cell], machine: Mapping[str, Any]) -> None:
+    """Write the file anew, whole: facts of the machine and one record per cell."""
+    order = {name: number for number, name in enumerate(SETTINGS)}
+    ordered = sorted(cells, key=lambda cell: (order.get(cell.setting, len(order)), *cell.place))
+    write_json(path, {"machine": dict(machine), "cells": [asdict(cell) for cell in ordered]})
+
+
+def measured(cells: Iterable[Cell]) -> list[Cell]:
+    """Those that have figures."""
+    return [cell for cell in cells if cell.status == "measured"]
+
+
+def _file(module: str) -> str:
+    return module.removeprefix("eigenclean.").replace(".", "/") + ".py"
+
+
+def _code(file: Path) -> str:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
