@@ -27,7 +27,6 @@ from eigenclean.train.selectors import (
     by_name,
     selector_from_dict,
 )
-from eigenclean.train.selectors.crust import facility_location
 
 
 def logits_for(labels: Ints, wrong: Bools, sure: float = 4.0) -> Float64s:
@@ -185,18 +184,6 @@ def test_the_largest_late_set_is_the_core_that_guides_the_next_stage(case: tuple
 
 
 # CRUST.
-
-
-def test_facility_location_equals_the_slow_greedy_choice() -> None:
-    rng = np.random.default_rng(1)
-    similarity = rng.random((40, 40))
-    best, chosen = np.zeros(40), list[int]()
-    for _ in range(12):
-        gains = np.maximum(similarity - best[:, None], 0).sum(axis=0)
-        gains[chosen] = -1
-        chosen.append(int(gains.argmax()))
-        best = np.maximum(best, similarity[:, chosen[-1]])
-    assert facility_location(similarity, 12).tolist() == chosen
 
 
 def test_crust_keeps_half_of_each_class_and_mostly_the_clean_ones(case: tuple[Evidence, Bools]) -> None:

@@ -1,12 +1,12 @@
 """CRUST: the medoids of the gradients, class by class, are mostly clean (Mirzasoleiman et al., 2020)."""
 
-import heapq
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from eigenclean.arrays import Array, ClassRows, Float64s, Ints, encode_labels
+from eigenclean.arrays import ClassRows, Float64s, Ints, encode_labels
+from eigenclean.detect.crust import greedy_medoids
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
@@ -63,35 +63,11 @@ class Crust(Selector):
         return Selection(keep, weight / weight[keep].mean() if keep.any() else weight)
 
     def _medoids(self, gradients: Float64s) -> tuple[Ints, Float64s]:
-        distance = _distances(gradients)
-        chosen = facility_location(distance.max() - distance, max(1, int(self.fraction * len(gradients))))
-        if self.radius is not None:
-            return chosen, (distance[:, chosen] <= self.radius).sum(axis=0).astype(np.float64)
-        nearest = distance[:, chosen].argmin(axis=1)
-        return chosen, np.maximum(np.bincount(nearest, minlength=len(chosen)), 1).astype(np.float64)
-
-
-def facility_location(similarity: Array, n_chosen: int) -> Ints:
-    """Greedily the columns that maximise Σ_i max_j similarity[i, j], in the order of their gains.
-
-    Gains only shrink as more is chosen, so an old one is an upper bound: only the most promising are computed anew.
-
-    >>> facility_location(np.array([[3.0, 2.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]), 2)
-    array([1, 2])
-    """
-    best = np.zeros(len(similarity))
-    heap = [(-gain, j) for j, gain in enumerate(similarity.sum(axis=0).tolist())]
-    heapq.heapify(heap)
-    chosen: list[int] = []
-    while len(chosen) < n_chosen and heap:
-        j = heapq.heappop(heap)[1]
-        gain = float(np.maximum(similarity[:, j] - best, 0.0).sum())
-        if heap and gain < -heap[0][0]:
-            heapq.heappush(heap, (-gain, j))
-            continue
-        chosen.append(j)
-        np.maximum(best, similarity[:, j], out=best)
-    return np.array(chosen, dtype=np.intp)
+        distance, n_medoids = _distances(gradients), max(1, int(self.fraction * len(gradients)))
+        chosen, sizes = greedy_medoids(distance, np.ones(len(gradients)), n_medoids)
+        if self.radius is None:
+            return chosen, sizes
+        return chosen, (distance[:, chosen] <= self.radius).sum(axis=0).astype(np.float64)
 
 
 def _distances(rows: Float64s) -> Float64s:
