@@ -31,9 +31,9 @@ class Judge(Detector):
        model under which FINE's theorem holds, with all its directions instead of one.
     3. The discriminants and a model of the noise are calibrated together on the given labels (EM): a transition
        matrix for errors that are anywhere, and glances for errors among samples that look alike.
-    4. The posterior P(y | x, given label) is the answer: P(right), the suggestion, the transition matrix. It also
-       gives soft memberships, from which the class moments are taken again, until the noise rate stays: wrong
-       labels no longer bend the means.
+    4. The posterior P(y | x, given label) is the answer: P(right), the suggestion, the transition matrix. Samples
+       whose label is probably wrong are shared out by it, and the class moments are taken again, until the noise
+       rate stays: wrong labels no longer bend the means.
 
     Args:
         n_folds: a row is judged by the other folds; which fold it is in depends on its content alone.
@@ -103,7 +103,7 @@ class Judge(Detector):
             candidates = Candidates.of(self._discriminants, rows, codes, lots)
             model = fit_noisy_labels(candidates) if model is None else model.converged(candidates)
             posterior = model.posterior(candidates)
-            members = candidates.members(posterior)
+            members = candidates.members(_moved(posterior, candidates))
             self.n_rounds_ = number
             before, noise = noise, 1.0 - float(posterior[candidates.everyone].mean())
             if abs(noise - before) < _SETTLED:
@@ -147,6 +147,18 @@ class Judge(Detector):
         if len(self.classes_) <= 100:
             record["transition"] = np.round(self.transition_, 4).tolist()
         return record
+
+
+def _moved(posterior: Floats, candidates: Candidates) -> Floats:
+    """Memberships for the next round: a label that is probably right keeps its sample whole, others are shared out.
+
+    Were all shared out, every round would draw overlapping classes further apart, and find more wrong labels.
+    """
+    right = np.flatnonzero(posterior[candidates.everyone] > 0.5)
+    moved = posterior.copy()
+    moved[:, right] = 0.0
+    moved[candidates.own[right], right] = 1.0
+    return moved
 
 
 def _near(shrinkage: float) -> tuple[float, ...]:
