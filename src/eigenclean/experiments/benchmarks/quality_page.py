@@ -11,10 +11,11 @@ _TIED = 0.003
 
 _HEAD = """# How good it is
 
-Every detector in every setting of `eigenclean bench quality`, on real data whose right labels are known.
-Generated from `results/bench_quality.json`; `eigenclean bench quality` makes that file. Noise is drawn anew for
-every seed, and how many there were is said in the last column; the people's labels (`human-…`) are what they
-are. `cleanlab-knn` is cleanlab's own way with features: votes of the ten nearest, then confident learning.
+Detectors and settings of `eigenclean bench quality`, on real data whose right labels are known. Generated from
+`results/bench_quality.json`, which that command makes; what is empty in the picture has not been measured.
+Noise is drawn anew for every seed, and how many there were is said in the last column; the people's labels
+(`human-…`) are what they are. `cleanlab-knn` is cleanlab's own way with features: votes of the ten nearest, then
+confident learning.
 
 Some constants of the judge were set while looking at CIFAR-10 and digits, as [its page](judge.md) says. Those
 rows are to that extent not out of sample.
@@ -31,7 +32,8 @@ _DETAIL = """
 
 *Flags right* and *errors found* are precision and recall of the flags, *ECE* the calibration error of P(right),
 *≤ 10 %* the true share of wrong flags under `--max-false-flags 0.1`, *suggestions* the share of found errors
-whose suggestion is right, *time* that of the judge over that of `cleanlab-knn` in the same run.
+whose suggestion is right, *time* that of the judge over that of `cleanlab-knn`; a machine that did other work
+as well makes it rough.
 """
 
 
