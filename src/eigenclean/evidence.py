@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, MissingEvidence
 
-KINDS = ("features", "probabilities", "losses", "logits")
+KINDS = ("features", "probabilities", "losses", "logits", "margins")
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Evidence:
         probabilities: n x K, out-of-sample, columns in the order of the sorted classes.
         losses: n, the loss of the given label.
         logits: n x K.
+        margins: n, by how much the logit of the given label was the largest, on average over a training.
 
     >>> import numpy as np
     >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")
@@ -33,6 +34,7 @@ class Evidence:
     probabilities: Float64s | None = None
     losses: Float64s | None = None
     logits: Float64s | None = None
+    margins: Float64s | None = None
 
     def __post_init__(self) -> None:
         for name in ("ids", *KINDS):

@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 from eigenclean.arrays import Array
 from eigenclean.cli.bench import bench
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
-from eigenclean.experiments.benchmarks import quality_data, train, train_cells, train_data, train_speed
+from eigenclean.experiments.benchmarks import code, quality_data, train, train_cells, train_data, train_speed
+from eigenclean.experiments.benchmarks.code import code_hash
 from eigenclean.experiments.benchmarks.detect import Must, Result
 from eigenclean.experiments.benchmarks.quality_data import MissingData
 from eigenclean.experiments.benchmarks.train import SCHEDULES, make_recipe, measure, run, summary_rows
 from eigenclean.experiments.benchmarks.train_bare import bare_loop, dividemix_passes
-from eigenclean.experiments.benchmarks.train_cells import Cell, code_hash, fingerprint, read_cells, write_cells
+from eigenclean.experiments.benchmarks.train_cells import Cell, fingerprint, read_cells, write_cells
 from eigenclean.experiments.benchmarks.train_claims import CLAIMS, findings
 from eigenclean.experiments.benchmarks.train_data import SETTINGS
 from eigenclean.experiments.benchmarks.train_plot import plot_training
@@ -131,7 +132,8 @@ def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
     assert make_recipe("fine") == recipe("fine", preset="small")
     ends = {name: make_recipe("standard", name).plan()[-1].lr for name in SCHEDULES}
     first = make_recipe("standard").plan()[0].lr
-    assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 20)
+    assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 10)
+    assert ends["early"] == pytest.approx(first / 20)
     assert ends["steps"] == pytest.approx(first / 100)
     searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[: train.EPOCHS]]
     assert set(searching) == {first}  # the method itself keeps it constant there
@@ -256,15 +258,15 @@ def test_a_key_depends_on_recipe_data_and_code(monkeypatch: pytest.MonkeyPatch) 
     assert key == fingerprint(make_recipe("fine"), first, 0, 100)
     keys = {key, fingerprint(one, second, 0, 100), fingerprint(one, first, 1, 100), fingerprint(one, first, 0, 50)}
     keys |= {fingerprint(steady, first, 0, 100), fingerprint(make_recipe("gce"), first, 0, 100)}
-    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns: "edited")
+    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "edited")
     keys.add(fingerprint(one, first, 0, 100))
     assert len(keys) == 7
 
 
 def test_a_key_depends_on_the_code_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns: "|".join(patterns))
+    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "|".join(patterns))
     seen: dict[str, str] = {}
-    monkeypatch.setattr(train_cells, "_hash", lambda text: text)
+    monkeypatch.setattr(train_cells, "short_hash", lambda text: text)
     for name, setting in (("standard", "digits/sym-50"), ("fine", "fashion/sym-50"), ("gce", "digits/sym-50")):
         seen[name] = fingerprint(make_recipe(name), SETTINGS[setting], 0, 1)
     assert "detect/" not in seen["standard"] and "detect/" in seen["fine"]  # who judges nobody needs no detector
@@ -275,14 +277,14 @@ def test_a_key_depends_on_the_code_that_is_used(monkeypatch: pytest.MonkeyPatch)
 def test_every_pattern_of_code_finds_files() -> None:
     groups = (train_cells._TRAINING, train_cells._NETWORKS, train_cells._MEASURING, train_cells._JUDGING)
     for pattern in (pattern for group in (*groups, train_cells._BESIDE) for pattern in group):
-        assert list(train_cells._SOURCE.glob(pattern)), pattern
+        assert list(code._SOURCE.glob(pattern)), pattern
 
 
 def test_code_counts_but_comments_do_not(tmp_path: Path) -> None:
     def hash_of(text: str, name: str = "a.py") -> str:
         (tmp_path / name).write_text(text)
         code_hash.cache_clear()
-        return code_hash("*.py", "train/state.py", root=tmp_path)
+        return code_hash("*.py", "train/state.py", root=tmp_path, beside=("train/state.py",))
 
     (tmp_path / "train").mkdir()
     first = hash_of('"""Doc."""\nx = 1  # why\n')

@@ -19,7 +19,7 @@ from eigenclean.cli.bench import bench
 from eigenclean.detect import DETECTORS, FINE
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
-from eigenclean.experiments.benchmarks import quality, quality_data, quality_yardstick
+from eigenclean.experiments.benchmarks import code, quality, quality_data, quality_yardstick
 from eigenclean.experiments.benchmarks.quality import Cell, fingerprint, read_cells, run, summary_rows, write_cells
 from eigenclean.experiments.benchmarks.quality_data import SETTINGS, MissingData, data_folder, thinned
 from eigenclean.experiments.benchmarks.quality_plot import plot_quality
@@ -349,8 +349,8 @@ def test_a_key_depends_on_options_noise_and_code(monkeypatch: pytest.MonkeyPatch
 def test_what_was_edited_is_measured_again(
     edited: str, detector: str, setting: str, counts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(quality._SOURCE, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
-    hash_of = quality.code_hash.__wrapped__
+    shutil.copytree(code._SOURCE, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+    hash_of = code.code_hash.__wrapped__
     monkeypatch.setattr(quality, "code_hash", lambda *patterns: hash_of(*patterns, root=tmp_path / "copy"))
     before = fingerprint(detector, SETTINGS[setting], 0)
     with open(tmp_path / "copy" / edited, "a", encoding="utf-8") as file:
@@ -366,7 +366,7 @@ def test_code_counts_but_comments_and_docstrings_do_not(tmp_path: Path) -> None:
         for old in tmp_path.glob("*.py"):
             old.unlink()
         (tmp_path / name).write_text(text)
-        return quality.code_hash.__wrapped__("*.py", root=tmp_path)
+        return code.code_hash.__wrapped__("*.py", root=tmp_path)
 
     one = hash_of('"""Doc."""\nx = 1  # why\n')
     assert hash_of('"""Other."""\n\nx = 1\n') == one

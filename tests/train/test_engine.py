@@ -230,3 +230,36 @@ def test_unknown_devices_and_precisions_get_a_sentence(pool: Pool, small_net: Ma
         Engine(small("standard"), small_net, pool, device="cuda:7")
     with pytest.raises(InvalidOption, match="did you mean 'bf16'"):
         Engine(small("standard"), small_net, pool, mixed_precision="bf-16")
+
+
+def test_margins_are_those_of_the_training_passes_by_original_index(pool: Pool, small_net: Make) -> None:
+    """Against a slow account of what the step saw, batch by batch, over three epochs and a selection."""
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    class Listening(torch.nn.Module):
+        def __init__(self, net: torch.nn.Module) -> None:
+            super().__init__()
+            self.net = net
+
+        def forward(self, inputs: torch.Tensor) -> Any:
+            features, logits = self.net(inputs)
+            if self.training:
+                seen.append((inputs.detach(), logits.detach()))
+            return features, logits
+
+    chosen = recipe("standard", warm_up=2, epochs=4, refresh=1).with_selector("aum")
+    engine = Engine(chosen, lambda: Listening(small_net()), pool, device="cpu").fit()
+    inputs, codes = pool.take(slice(None)), pool.codes.tolist()
+    found: list[list[float]] = [[] for _ in codes]
+    for batch, logits in seen:
+        for row, said in zip(batch, logits, strict=True):
+            [at] = (inputs == row).all(dim=1).nonzero()[:1].flatten().tolist()
+            others = [float(value) for code, value in enumerate(said) if code != codes[at]]
+            found[at].append(float(said[codes[at]]) - max(others))
+    history = engine.learners[0].margins
+    assert history is not None
+    once = torch.unique(inputs, dim=0).shape[0] == len(inputs)
+    assert once, "rows must be told apart by their content"
+    assert history.count.tolist() == [len(one) for one in found]
+    np.testing.assert_allclose(history.mean(), [np.mean(one) for one in found], atol=1e-4)
+    assert Engine(recipe("fine"), small_net, pool, device="cpu").fit().learners[0].margins is None

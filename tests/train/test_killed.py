@@ -108,7 +108,8 @@ X, y = (X[:600] / 16).astype(np.float32), y[:600]
 y = np.where(np.arange(600) % 3 == 0, (y + 1) % 10, y)
 for name in sys.argv[2:]:
     pool = Pool.of(X, y, np.arange(10))
-    engine = Engine(recipe(name).with_epochs(6), lambda: make_net("mlp", 64, 10, hidden=[32]), pool, device="cpu")
+    chosen = recipe("standard").with_selector(name) if name == "aum" else recipe(name)
+    engine = Engine(chosen.with_epochs(6), lambda: make_net("mlp", 64, 10, hidden=[32]), pool, device="cpu")
     engine.fit()
     if engine.is_main:
         kept = [learner.learned.tolist() for learner in engine.learners]
@@ -140,7 +141,7 @@ def together(out: Path, n: int, names: list[str]) -> None:
 
 
 def test_two_processes_select_what_one_does(tmp_path: Path) -> None:
-    names = ["fine", "co-teaching", "elr+fine"]
+    names = ["fine", "co-teaching", "elr+fine", "aum"]
     for n in (1, 2):
         together(tmp_path / str(n), n, names)
     for name in names:

@@ -14,6 +14,7 @@ from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import (
     SELECTORS,
+    AreaUnderMargin,
     AveragedLosses,
     Crust,
     Disagreement,
@@ -129,6 +130,23 @@ def test_the_smaller_losses_are_the_trusted_ones(case: tuple[Evidence, Bools]) -
     assert np.array_equal(AveragedLosses().select(replace(evidence, logits=logits), 1, None, {}).keep, wrong)
 
 
+def test_margins_are_divided_by_a_mixture_and_not_by_those_of_today(case: tuple[Evidence, Bools]) -> None:
+    """Wrong labels learned by heart in the end have lost for long."""
+    evidence, wrong = case
+    labels = np.asarray(evidence.labels)
+    by_heart = 5 * np.eye(3)[labels]
+    margins = np.where(wrong, -2.0, 3.0) + np.random.default_rng(1).normal(0, 0.3, len(labels))
+    found = AreaUnderMargin(soft=True).select(replace(evidence, logits=by_heart, margins=margins), 5, None, {})
+    assert np.array_equal(found.keep, ~wrong)
+    assert found.verdict is not None
+    assert np.array_equal(found.weight, found.verdict.p_clean)
+    assert np.array_equal(found.verdict.score, margins)
+    plain = AreaUnderMargin().select(replace(evidence, margins=margins), 5, None, {})
+    assert (plain.weight == 1).all()
+    assert plain.verdict is not None
+    assert np.array_equal(np.asarray(plain.verdict.suggested)[wrong], ((labels + 1) % 3)[wrong])
+
+
 def test_targets_of_the_two_losses(case: tuple[Evidence, Bools]) -> None:
     evidence, wrong = case
     labels = np.asarray(evidence.labels)
@@ -216,6 +234,7 @@ def examples() -> list[Any]:
         SmallestLosses(0.3, 7),
         Disagreement(0.3, 7, 100),
         AveragedLosses(3, 0.6),
+        AreaUnderMargin(0.6, soft=True),
         TwoLosses(0.4, 2),
         Persistent("small-loss", {"head": None}, "all", True, 3, True, 9),
         Guided("small-loss", {"head": None}, "all", True),
@@ -237,7 +256,8 @@ def test_selectors_are_values(chosen: Any) -> None:
 def test_pool_selectors_are_pure_and_cope_with_a_vanished_class(chosen: Any, case: tuple[Evidence, Bools]) -> None:
     evidence, _ = case
     features = np.maximum(np.asarray(evidence.logits), 0)
-    whole = replace(evidence, features=features)
+    margins = np.random.default_rng(0).normal(size=len(evidence))
+    whole = replace(evidence, features=features, margins=margins)
     before = Selection(np.asarray(evidence.labels) != 2, np.ones(90))  # nothing of class 2 was kept last time
     memories: list[Memory] = [{}, {}]
     first, second = (chosen.select(whole, 3, before, memory) for memory in memories)
@@ -258,6 +278,7 @@ def test_all_kinds_have_an_example() -> None:
         (lambda: SmallestLosses(1.0), "forget_rate must be from 0 to below 1"),
         (lambda: SmallestLosses(0.1, 0), "ramp must be at least 1"),
         (lambda: AveragedLosses(0), "window must be at least 1"),
+        (lambda: AreaUnderMargin(1.0), "threshold must be from 0 to below 1"),
         (lambda: AveragedLosses(threshold=1.0), "threshold must be from 0 to below 1"),
         (lambda: TwoLosses(-1), "threshold must be from 0 to below 1"),
         (lambda: Persistent(window=0), "window must be at least 1"),

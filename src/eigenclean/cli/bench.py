@@ -54,7 +54,7 @@ def bench_detect(
     if json:
         print_json(facts)
     else:
-        _print_table(results)
+        print_ratios(results)
     if not quick and any(result.passed is False for result in results):
         raise typer.Exit(1)
 
@@ -174,7 +174,8 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}".removeprefix("0")
 
 
-def _print_table(results: "list[Result]") -> None:
+def print_ratios(results: "list[Result]") -> None:
+    """Ratios against yardsticks as a table."""
     shown = table(None, "case", "against", "ratio", "must be", "")
     for result in results:
         seconds = ""

@@ -32,8 +32,8 @@ def bench_train(
     schedule: Annotated[
         str,
         typer.Option(
-            help="Learning rate, the same for all recipes: preset (constant in the warm-up, then down to 0), "
-            "constant, or steps."
+            help="Learning rate, the same for all recipes: preset (down to 0 in the last third), "
+            "early (down to 0 after the warm-up), constant, or steps."
         ),
     ] = "preset",
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training, when not the preset's 30.")] = None,
@@ -102,7 +102,7 @@ def bench_train(
 
 
 def _speed(out: Path, quick: bool, json: bool) -> None:
-    from eigenclean.cli.bench import _print_table
+    from eigenclean.cli.bench import print_ratios
     from eigenclean.experiments.benchmarks.timing import busy_processors
     from eigenclean.experiments.benchmarks.train_speed import FILE, Sizes, facts, run
     from eigenclean.extras import require
@@ -123,7 +123,7 @@ def _speed(out: Path, quick: bool, json: bool) -> None:
     if json:
         print_json(found)
     else:
-        _print_table(results)
+        print_ratios(results)
     if not quick and any(result.passed is False for result in results):
         raise typer.Exit(1)
 

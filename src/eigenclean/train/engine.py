@@ -1,7 +1,9 @@
 """The training loop, the only one: it carries out a recipe."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenclean.errors import InvalidData
+from eigenclean.evidence import Evidence
 from eigenclean.losses import make_loss
 from eigenclean.progress import track
 from eigenclean.train.best import Best
@@ -16,6 +19,7 @@ from eigenclean.train.callbacks import Callback
 from eigenclean.train.device import make_accelerator
 from eigenclean.train.learner import Learner, follow_schedule, make_optimiser
 from eigenclean.train.lessons import Augment, Lessons
+from eigenclean.train.margins import MarginHistory
 from eigenclean.train.memory import together
 from eigenclean.train.observe import accuracies, observe
 from eigenclean.train.pool import Pool
@@ -132,17 +136,22 @@ class Engine:
             yield
 
     def start_over(self, turn: Turn) -> None:
-        """Fresh networks with fresh optimisers; what the first network's selector remembers is handed to all."""
+        """Fresh networks with fresh optimisers; what was remembered of the samples is handed on."""
         seeds = np.random.SeedSequence(self.seed).generate_state(self.recipe.networks)
-        memory = self.learners[0].memory if self.learners else {}
+        memory, margins = (self.learners[0].memory, self.learners[0].margins) if self.learners else ({}, None)
         self.learners = [self._make_learner(int(seed), turn) for seed in seeds]
         for learner in self.learners:
             learner.memory = dict(memory)
+            learner.margins = deepcopy(margins) if margins is not None else self._make_margins()
 
     def _make_learner(self, seed: int, turn: Turn) -> Learner:
         net = self._make_net().to(self.accelerator.device)
         optimiser = self._make_optimiser(net, turn)
         return Learner(self.accelerator.prepare(net), optimiser, turn.optimiser.name, self.pool, seed)
+
+    def _make_margins(self) -> MarginHistory | None:
+        wanted = any("margins" in stage.select.needs for stage in self.recipe.stages)
+        return MarginHistory(len(self.pool)).to(self.accelerator.device) if wanted else None
 
     def _make_optimiser(self, net: nn.Module, turn: Turn) -> Any:
         made = make_optimiser(net, turn.optimiser)
@@ -180,12 +189,7 @@ class Engine:
     def _select(self, turn: Turn) -> None:
         selector = turn.stage.select
         selections = [
-            selector.select(
-                observe(self._bare(learner), self.pool, selector.needs),
-                turn.epoch,
-                learner.selection,
-                learner.memory,
-            )
+            selector.select(self._evidence(learner, selector.needs), turn.epoch, learner.selection, learner.memory)
             for learner in self.learners
         ]
         self.verdicts = [one.verdict or old for one, old in zip(selections, self.verdicts, strict=True)]
@@ -198,18 +202,27 @@ class Engine:
                 learner.take(Selection.everything(len(self.pool)))
         self._tell("on_selection", turn.epoch, [learner.selection for learner in self.learners])
 
+    def _evidence(self, learner: Learner, needs: Collection[str]) -> Evidence:
+        seen = observe(self._bare(learner), self.pool, needs)
+        return seen if learner.margins is None else replace(seen, margins=learner.margins.mean())
+
     # Learning.
 
     def _learn(self, turn: Turn) -> list[Tensor]:
         """One epoch of all networks; the sums of their losses and hits, and how many samples they are of."""
         headline = self._headline(turn)
-        with together(self.accelerator, [learner.loss for learner in self.learners]):
+        with together(self.accelerator, self._memories()):
             if turn.stage.select.scope == "batch":
                 return self._lessons.together(self.learners, self._step, turn, self.recipe.exchange, headline)
             return [
                 self._lessons.apart(learner, self._peer_of(learner), self._step, turn, headline)
                 for learner in self.learners
             ]
+
+    def _memories(self) -> list[nn.Module]:
+        """What is kept of single samples while they are learned."""
+        losses: list[nn.Module] = [learner.loss for learner in self.learners]
+        return [*losses, *(learner.margins for learner in self.learners if learner.margins is not None)]
 
     def _peer_of(self, learner: Learner) -> nn.Module | None:
         return next((self._bare(other) for other in self.learners if other is not learner), None)

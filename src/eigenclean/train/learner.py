@@ -9,6 +9,7 @@ from torch.optim import Optimizer as TorchOptimiser
 from eigenclean.arrays import Bools
 from eigenclean.losses.base import Loss
 from eigenclean.train.batching import in_batches, recycled
+from eigenclean.train.margins import MarginHistory
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.part import Part
 from eigenclean.train.pool import Pool
@@ -28,6 +29,7 @@ class Learner:
         loss_part: what the loss was built from.
         selection: None until the first selection.
         memory: what its selector keeps from one selection to the next.
+        margins: how clearly each label has won so far, if a selector wants to know.
         learned: which samples it has learned from in this epoch (or the last), as labelled.
         order: draws the order of the samples.
         dice: draws how images are varied.
@@ -44,6 +46,7 @@ class Learner:
         self.loss_part: Part | None = None
         self.selection: Selection | None = None
         self.memory: Memory = {}
+        self.margins: MarginHistory | None = None
         self.learned: Bools = np.zeros(len(pool), dtype=bool)
         self.order = torch.Generator().manual_seed(seed)
         self.dice = torch.Generator(pool.codes.device).manual_seed(seed)

@@ -76,6 +76,8 @@ class Lessons:
                 outcome = step(learner.net, peer, kept, rest, learner.loss, progress)
                 self._backward(outcome.loss if share.factor is WHOLE else outcome.loss * share.factor)
                 tally.add(outcome, share.kept)
+                if learner.margins is not None and outcome.logits is not None:
+                    learner.margins.add(outcome.logits, self.pool.codes[share.kept], share.kept)
             learner.optimiser.step()
         return self._added_up(tally)
 

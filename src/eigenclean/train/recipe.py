@@ -58,6 +58,11 @@ class Recipe:
         """Epochs of all stages."""
         return sum(stage.epochs for stage in self.stages)
 
+    @property
+    def divides(self) -> bool:
+        """Whether samples that are not kept are learned from too, without their labels."""
+        return any(stage.step.name == "mixmatch" for stage in self.stages)
+
     def plan(self) -> list[Turn]:
         """What happens in each epoch, in order."""
         return list(self._turns())
@@ -71,7 +76,7 @@ class Recipe:
         kept: a selector that is already at work there belongs to the one replaced.
         """
         if isinstance(select, str):
-            select = by_name(select, soft=any(stage.step.name == "mixmatch" for stage in self.stages))
+            select = by_name(select, soft=self.divides)
         changes: dict[str, Any] = {"select": select} if refresh is None else {"select": select, "refresh": refresh}
         stages = tuple(
             dataclasses.replace(stage, **({"select": KeepAll(), "refresh": 1} if stage.warm_up else changes))

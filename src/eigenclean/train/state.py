@@ -72,6 +72,8 @@ def _of_learner(start: str, learner: Learner) -> Tensors:
         f"{start}.learned": torch.from_numpy(learner.learned),
     }
     tensors |= _named(f"{start}.loss", learner.loss.state_dict())
+    if learner.margins is not None:
+        tensors |= _named(f"{start}.margins", learner.margins.state_dict())
     tensors |= _named(f"{start}.memory", {name: torch.from_numpy(value) for name, value in learner.memory.items()})
     for parameter, state in learner.optimiser.state_dict()["state"].items():
         there = {name: value for name, value in state.items() if isinstance(value, Tensor)}
@@ -88,6 +90,8 @@ def _put_back(start: str, learner: Learner, tensors: Mapping[str, Tensor]) -> No
     learner.dice.set_state(tensors[f"{start}.dice"])
     learner.learned = tensors[f"{start}.learned"].numpy()
     learner.loss.load_state_dict(_under(f"{start}.loss", tensors))
+    if learner.margins is not None:
+        learner.margins.load_state_dict(_under(f"{start}.margins", tensors))
     learner.memory = {name: value.numpy() for name, value in _under(f"{start}.memory", tensors).items()}
     states: dict[int, dict[str, Tensor]] = {}
     for name, value in _under(f"{start}.optimiser", tensors).items():

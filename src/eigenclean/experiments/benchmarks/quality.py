@@ -1,7 +1,5 @@
 """How good the detectors are: every one in every setting, with several seeds, on real data."""
 
-import ast
-import hashlib
 import json
 import sys
 import time
@@ -10,13 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-import eigenclean
 from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS
 from eigenclean.detect.base import plain_parameters
@@ -24,6 +20,7 @@ from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.options import build_detector
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption, MissingExtra
 from eigenclean.experiments.benchmarks import quality_yardstick as yardstick
+from eigenclean.experiments.benchmarks.code import code_hash, short_hash
 from eigenclean.experiments.benchmarks.quality_data import SETTINGS, Case, MissingData, Setting
 from eigenclean.files import write_json
 from eigenclean.metrics import score_verdict
@@ -39,7 +36,6 @@ FIGURES = (  # what a cell measures
     "flagged_share", "seconds",
 )  # fmt: skip
 _PROMISE = 0.1  # as in `detect --max-false-flags 0.1`
-_SOURCE = Path(eigenclean.__file__).parent
 _JUDGING = ("detect/**/*.py", "mixture.py", "moments.py")
 _YARDSTICK = ("experiments/benchmarks/quality_yardstick.py",)
 _NETWORKS = ("experiments/network_features.py", "experiments/demo.py")  # that make features
@@ -205,15 +201,7 @@ def fingerprint(name: str, setting: Setting, seed: int) -> str:
     options = plain_parameters(build_detector(name, {}, seed=seed)) if name in DETECTORS else {}
     code = (_JUDGING if name in DETECTORS else _YARDSTICK) + (_NETWORKS if setting.learned else ())
     facts = [name, options, repr(setting), seed, FIGURES, code_hash(*code)]
-    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-@cache
-def code_hash(*patterns: str, root: Path = _SOURCE) -> str:
-    """Fingerprint of all source files that match; comments and docstrings do not count."""
-    files = sorted({file for pattern in patterns for file in root.glob(pattern)})
-    code = [(file.relative_to(root).as_posix(), _code(file)) for file in files]
-    return hashlib.blake2b(json.dumps(code).encode(), digest_size=8).hexdigest()
+    return short_hash(json.dumps(facts, sort_keys=True))
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -257,16 +245,6 @@ def _judged(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
             judge = build_detector(name, {}, seed=seed)
             verdict = judge.fit(case.features, case.labels).judge(case.features, case.labels)
         return verdict, time.perf_counter() - started
-
-
-def _code(file: Path) -> str:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return ast.dump(tree)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -1,16 +1,13 @@
 """What `eigenclean bench train` has measured: cells, their fingerprints, and the file they are kept in."""
 
-import ast
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import eigenclean
 from eigenclean.errors import InvalidData
+from eigenclean.experiments.benchmarks.code import code_hash, short_hash
 from eigenclean.experiments.benchmarks.train_data import SETTINGS, TrainingSetting
 from eigenclean.files import write_json
 from eigenclean.losses import LOSSES
@@ -20,7 +17,6 @@ from eigenclean.version import __version__
 
 FILE = "bench_train.json"
 FIGURES = ("last", "best", "f", "kept", "noise_rate", "seconds")  # what a cell measures
-_SOURCE = Path(eigenclean.__file__).parent
 _TRAINING = ("train/*.py", "train/steps/*.py", "train/selectors/*.py", "losses/base.py", "losses/targets.py")
 _NETWORKS = ("nets/base.py", "nets/pooled.py", "nets/shapes.py")
 _MEASURING = ("noise/*.py", "experiments/watch.py", "experiments/benchmarks/train_data.py")
@@ -78,16 +74,9 @@ def fingerprint(recipe: Recipe, setting: TrainingSetting, seed: int, samples: in
     code = [*_TRAINING, *_NETWORKS, *_MEASURING, *map(_file, [*losses, NETS[setting.net][0]])]
     if any(stage.select.needs for stage in recipe.stages):
         code += _JUDGING
-    facts = [recipe.to_dict(), repr(setting), setting.net, seed, samples, FIGURES, code_hash(*sorted(code))]
-    return _hash(json.dumps(facts, sort_keys=True))
-
-
-@cache
-def code_hash(*patterns: str, root: Path = _SOURCE) -> str:
-    """Fingerprint of all source files that match; comments and docstrings do not count."""
-    files = sorted({file for pattern in patterns for file in root.glob(pattern)})
-    names = {file: file.relative_to(root).as_posix() for file in files}
-    return _hash(json.dumps([(name, _code(file)) for file, name in names.items() if name not in _BESIDE]))
+    used = code_hash(*sorted(code), beside=_BESIDE)
+    facts = [recipe.to_dict(), repr(setting), setting.net, seed, samples, FIGURES, used]
+    return short_hash(json.dumps(facts, sort_keys=True))
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -114,17 +103,3 @@ def measured(cells: Iterable[Cell]) -> list[Cell]:
 
 def _file(module: str) -> str:
     return module.removeprefix("eigenclean.").replace(".", "/") + ".py"
-
-
-def _code(file: Path) -> str:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return ast.dump(tree)
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

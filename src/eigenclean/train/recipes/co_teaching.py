@@ -4,7 +4,7 @@ from typing import Any
 
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes.frame import FINE, JUDGE, selecting, two_stages
+from eigenclean.train.recipes.frame import selecting, two_stages
 from eigenclean.train.selectors import Disagreement, SmallestLosses
 
 _OWN: dict[str, dict[str, Any]] = {  # as in the paper's comparison
@@ -76,5 +76,5 @@ def co_teaching_plus(
     )
 
 
-f_coteaching = selecting(co_teaching, FINE, "f-coteaching")
-j_coteaching = selecting(co_teaching, JUDGE, "j-coteaching")
+f_coteaching = selecting(co_teaching, "fine", "f-coteaching")
+j_coteaching = selecting(co_teaching, "judge", "j-coteaching")

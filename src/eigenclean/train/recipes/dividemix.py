@@ -6,7 +6,7 @@ from typing import Any
 from eigenclean.train.part import Part
 from eigenclean.train.presets import Preset, choose
 from eigenclean.train.recipe import Recipe, Stage
-from eigenclean.train.recipes.frame import SOFT_FINE, SOFT_JUDGE, assembled, selecting
+from eigenclean.train.recipes.frame import assembled, selecting
 from eigenclean.train.selectors import AveragedLosses, FromDetector, Selector
 
 _SGD: dict[str, Any] = {"lr": 0.02, "weight_decay": 5e-4, "milestones": (150,), "gamma": 0.1, "batch_size": 128}
@@ -102,5 +102,5 @@ def halves(preset: str, chosen: Preset) -> Any:
     return dataclasses.replace(chosen.optimiser, batch_size=size)
 
 
-f_dividemix = selecting(dividemix, SOFT_FINE, "f-dividemix")
-j_dividemix = selecting(dividemix, SOFT_JUDGE, "j-dividemix")
+f_dividemix = selecting(dividemix, "fine", "f-dividemix")
+j_dividemix = selecting(dividemix, "judge", "j-dividemix")

@@ -1,17 +1,13 @@
 """The frame that most recipes share: a warm-up, then the method."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 from eigenclean.train.part import Part
 from eigenclean.train.presets import Preset
 from eigenclean.train.recipe import Recipe, Stage
-from eigenclean.train.selectors import FromDetector, KeepAll, Selector, by_name
-
-FINE, SOFT_FINE = by_name("fine"), by_name("fine", soft=True)
-JUDGE, SOFT_JUDGE = by_name("judge"), by_name("judge", soft=True)
+from eigenclean.train.selectors import KeepAll, Selector, by_name
 
 
 def two_stages(
@@ -46,7 +42,7 @@ def assembled(name: str, chosen: Preset, stages: tuple[Stage, ...], networks: in
     )
 
 
-def selecting(base: Callable[..., Recipe], select: FromDetector, name: str) -> Callable[..., Recipe]:
+def selecting(base: Callable[..., Recipe], detector: str, name: str) -> Callable[..., Recipe]:
     """F-X is X with another selector: a maker of recipes with the options of ``base``.
 
     A ``threshold`` among them is that of the selector.
@@ -54,10 +50,9 @@ def selecting(base: Callable[..., Recipe], select: FromDetector, name: str) -> C
 
     @wraps(base)
     def made(*args: Any, **options: Any) -> Recipe:
-        chosen = select
-        if "threshold" in options:
-            chosen = replace(select, options={**select.options, "threshold": options["threshold"]})
-        return base(*args, **options).with_selector(chosen, name=name)
+        plain = base(*args, **options)
+        own = {"threshold": options["threshold"]} if "threshold" in options else {}
+        return plain.with_selector(by_name(detector, soft=plain.divides, **own), name=name)
 
-    made.__doc__ = f"`{base.__name__}` with the detector {select.name} as the selector."
+    made.__doc__ = f"`{base.__name__}` with the detector {detector} as the selector."
     return made

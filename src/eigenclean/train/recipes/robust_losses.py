@@ -5,7 +5,7 @@ from typing import Any
 from eigenclean.train.part import Part
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes.frame import FINE, selecting, two_stages
+from eigenclean.train.recipes.frame import selecting, two_stages
 
 # With robust losses the paper warms up for 50 epochs; on Clothing1M the learning rate is halved and drops once.
 _FRAME: dict[str, dict[str, Any]] = {
@@ -100,6 +100,6 @@ def elr(
     return two_stages("elr", chosen, loss=Part("elr", options))
 
 
-gce_fine = selecting(gce, FINE, "gce+fine")
-sce_fine = selecting(sce, FINE, "sce+fine")
-elr_fine = selecting(elr, FINE, "elr+fine")
+gce_fine = selecting(gce, "fine", "gce+fine")
+sce_fine = selecting(sce, "fine", "sce+fine")
+elr_fine = selecting(elr, "fine", "elr+fine")

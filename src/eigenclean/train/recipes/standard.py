@@ -2,7 +2,7 @@
 
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes.frame import FINE, JUDGE, selecting, two_stages
+from eigenclean.train.recipes.frame import selecting, two_stages
 
 
 def standard(
@@ -26,5 +26,5 @@ def standard(
 
 
 # FINE (Kim et al., 2021): networks and optimiser are not reset at a selection.
-fine = selecting(standard, FINE, "fine")
-judge = selecting(standard, JUDGE, "judge")
+fine = selecting(standard, "fine", "fine")
+judge = selecting(standard, "judge", "judge")

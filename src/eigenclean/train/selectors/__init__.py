@@ -6,6 +6,7 @@ from typing import Any
 
 from eigenclean.names import check_name
 from eigenclean.train.part import checked
+from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.averaged_losses import AveragedLosses
 from eigenclean.train.selectors.base import BatchSelector, Memory, Selector
 from eigenclean.train.selectors.by_name import by_name
@@ -25,6 +26,7 @@ SELECTORS: dict[str, type[Selector]] = {
         SmallestLosses,
         Disagreement,
         AveragedLosses,
+        AreaUnderMargin,
         TwoLosses,
         Persistent,
         Guided,
@@ -34,6 +36,7 @@ SELECTORS: dict[str, type[Selector]] = {
 
 __all__ = [
     "SELECTORS",
+    "AreaUnderMargin",
     "AveragedLosses",
     "BatchSelector",
     "Crust",

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
+from eigenclean.train.selectors.base import Selector
 from eigenclean.train.selectors.from_detector import FromDetector
 
 # FINE as in the paper's own runs: every class is split in two, since labels are known to be noisy. Inside
@@ -11,11 +13,17 @@ _SOFT_OPTIONS: dict[str, dict[str, Any]] = {"fine": {"cut.max_iter": 10}}
 _FROM_ALL = ("topofilter",)  # its graph is one of all samples
 
 
-def by_name(name: str, *, soft: bool = False) -> FromDetector:
+def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
     """That detector as training uses it; ``soft`` for steps that want to know how sure it is.
+
+    ``own`` are further options of it.
+
+    Training has what AUM is about: its margins are averaged over epochs there, not taken from a linear head.
 
     >>> by_name("fine")
     FromDetector(name='fine', options={'cut.split': 'always'}, learn_from='kept', soft=False)
     """
-    options = {**_OPTIONS.get(name, {}), **(_SOFT_OPTIONS.get(name, {}) if soft else {})}
+    if name == "aum":
+        return AreaUnderMargin(soft=soft, **own)
+    options = {**_OPTIONS.get(name, {}), **(_SOFT_OPTIONS.get(name, {}) if soft else {}), **own}
     return FromDetector(name, options, "all" if soft or name in _FROM_ALL else "kept", soft)
