@@ -36,14 +36,6 @@ InPlace = Annotated[
     bool,
     typer.Option("--in-place", help="Change the data themselves; images move to the folder of their new label."),
 ]
-ById = Annotated[
-    bool,
-    typer.Option(
-        "--by-id",
-        help="Equal ids and old labels are enough, though the patch was made for other data, "
-        "such as features made of these images.",
-    ),
-]
 
 
 @patch.command("apply")
@@ -52,7 +44,7 @@ def apply(
     patch: PatchArgument,
     out: Out = None,
     in_place: InPlace = False,
-    by_id: ById = False,
+    by_id: o.ById = False,
     labels: o.Labels = None,
     label_column: o.LabelColumn = None,
     feature_column: o.FeatureColumns = None,
@@ -76,7 +68,7 @@ def revert(
     patch: PatchArgument,
     out: Out = None,
     in_place: InPlace = False,
-    by_id: ById = False,
+    by_id: o.ById = False,
     labels: o.Labels = None,
     label_column: o.LabelColumn = None,
     feature_column: o.FeatureColumns = None,
@@ -98,7 +90,7 @@ def revert(
 def diff(
     source: o.SourceArgument,
     patch: PatchArgument,
-    by_id: ById = False,
+    by_id: o.ById = False,
     labels: o.Labels = None,
     label_column: o.LabelColumn = None,
     feature_column: o.FeatureColumns = None,
