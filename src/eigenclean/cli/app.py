@@ -9,8 +9,10 @@ from typer.exceptions import TyperException
 
 from eigenclean.cli import INTERRUPTED
 from eigenclean.cli.bench import bench
+from eigenclean.cli.check import check
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
+from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
 from eigenclean.cli.patch import patch
@@ -34,6 +36,8 @@ app.command("review")(review)
 app.command("noise")(noise)
 app.command("score")(score)
 app.command("train")(train)
+app.command("check")(check)
+app.command("export")(export)
 app.command("list")(list_names)
 app.add_typer(bench, name="bench")
 app.add_typer(patch, name="patch")
