@@ -55,7 +55,7 @@ def test_diff_apply_revert(cli: Cli, data: Path, patch: Path) -> None:
     assert ran.code == 0 and "2 labels of" in ran.out and "0 have been changed already" in ran.out
     assert data.read_bytes() == before
     ran = cli("patch", "apply", data, patch, "--in-place")
-    assert ran.code == 0 and "2 labels corrected in" in ran.out and "1 samples to remove are still there" in ran.out
+    assert ran.code == 0 and "2 labels corrected in" in ran.out and "1 sample to remove is still there" in ran.out
     assert data.read_bytes() == before.replace(b"s0,a", b"s0,b").replace(b"s2,a", b"s2,c")
     changes = json.loads(cli("patch", "diff", patch, data, "--json").out)  # in the other order
     assert changes[0] == {"id": "s0", "row": 0, "old": "a", "new": "b", "applied": True}

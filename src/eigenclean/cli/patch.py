@@ -201,10 +201,12 @@ def _write(
         print_json(made)
         return
     already = f", {made['already']} had them already" if made["already"] else ""
-    put = "old labels put back" if back else "labels corrected"
-    say(f"{made['changed']} {put} in {made['out']}{already}")
+    n = made["changed"]
+    put = f"old label{'s' * (n != 1)} put back" if back else f"label{'s' * (n != 1)} corrected"
+    say(f"{n} {put} in {made['out']}{already}")
     if made["remove"] and not back:
-        say(f"{made['remove']} samples to remove are still there: `eigenclean train --patch` leaves them out")
+        what = "sample to remove is" if made["remove"] == 1 else "samples to remove are"
+        say(f"{made['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
 
 
 def _opened(
