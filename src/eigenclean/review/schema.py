@@ -7,32 +7,35 @@ from eigenclean.errors import InvalidData
 
 # One entry per version, never changed once released: a new version is a new entry. The number of entries that a
 # file has been through is its `user_version`.
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE history (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        data_hash TEXT NOT NULL,      -- decisions are about these data and no others
-        id TEXT NOT NULL,             -- JSON, so that 7 and "7" are two ids
-        given TEXT NOT NULL,          -- JSON
-        state TEXT NOT NULL CHECK (state IN ('open', 'keep', 'relabel', 'remove', 'unsure')),
-        label TEXT,                   -- JSON; for 'relabel' alone
-        old_state TEXT NOT NULL,
-        old_label TEXT,
-        reviewer TEXT NOT NULL,
-        time TEXT NOT NULL,
-        action TEXT NOT NULL,         -- what was decided with one key, and is undone with one key
-        request TEXT NOT NULL,        -- sent again after a lost answer, it must not count twice
-        undoes TEXT                   -- the action that this row takes back
-    );
-    CREATE INDEX history_of_id ON history (data_hash, id, seq);
-    CREATE INDEX history_of_request ON history (request);
-    CREATE INDEX history_of_reviewer ON history (data_hash, reviewer, seq);
-    CREATE INDEX history_of_undoes ON history (undoes) WHERE undoes IS NOT NULL;
-    CREATE TRIGGER history_is_not_changed BEFORE UPDATE ON history
-        BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END;
-    CREATE TRIGGER history_is_not_deleted BEFORE DELETE ON history
-        BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END;
-    """,
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE history (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            data_hash TEXT NOT NULL,  -- decisions are about these data and no others
+            id TEXT NOT NULL,         -- JSON, so that 7 and "7" are two ids
+            given TEXT NOT NULL,      -- JSON
+            state TEXT NOT NULL CHECK (state IN ('open', 'keep', 'relabel', 'remove', 'unsure')),
+            label TEXT,               -- JSON; for 'relabel' alone
+            old_state TEXT NOT NULL,
+            old_label TEXT,
+            reviewer TEXT NOT NULL,
+            time TEXT NOT NULL,
+            action TEXT NOT NULL,     -- what was decided with one key, and is undone with one key
+            request TEXT NOT NULL,    -- sent again after a lost answer, it must not count twice
+            undoes TEXT               -- the action that this row takes back
+        )
+        """,
+        "CREATE INDEX history_of_id ON history (data_hash, id, seq)",
+        "CREATE INDEX history_of_request ON history (request)",
+        "CREATE INDEX history_of_action ON history (action)",
+        "CREATE INDEX history_of_reviewer ON history (data_hash, reviewer, seq)",
+        "CREATE INDEX history_of_undoes ON history (undoes) WHERE undoes IS NOT NULL",
+        "CREATE TRIGGER history_is_not_changed BEFORE UPDATE ON history "
+        "BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END",
+        "CREATE TRIGGER history_is_not_deleted BEFORE DELETE ON history "
+        "BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END",
+    ),
 )
 
 
@@ -47,21 +50,10 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
                 f"{len(MIGRATIONS)}); install that one"
             )
         for step in MIGRATIONS[version:]:
-            for statement in _statements(step):
+            for statement in step:  # not executescript, which would commit in between
                 db.execute(statement)
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         db.execute("COMMIT")
     except BaseException:
         db.execute("ROLLBACK")
         raise
-
-
-def _statements(script: str) -> list[str]:
-    """The single statements: `executescript` would commit in between."""
-    found, pending = [], ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            found.append(pending)
-            pending = ""
-    return found

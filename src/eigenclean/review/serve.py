@@ -35,26 +35,29 @@ def serve(
     """
     listening = listen(port)
     with listening:
-        app = Guard(
-            make_app(review, reviewer=reviewer or user_name()),
-            port=listening.getsockname()[1],
-            announce=announce,
-        )
+        port = listening.getsockname()[1]
+        app = Guard(make_app(review, reviewer=reviewer or user_name()), port=port, announce=announce)
         announce(app.link)
-        config = uvicorn.Config(
+        ready(app.link)  # the socket listens already: whoever connects now is answered in a moment
+        try:
+            make_server(app).run(sockets=[listening])
+        except KeyboardInterrupt:  # Ctrl-C is how it ends
+            return
+
+
+def make_server(app: Guard) -> uvicorn.Server:
+    """What carries requests to the application; it writes no log, because requests hold the token."""
+    return uvicorn.Server(
+        uvicorn.Config(
             app,
             log_level="error",
-            access_log=False,  # requests hold the token
+            access_log=False,
             server_header=False,
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=2,
         )
-        ready(app.link)  # the socket listens already: whoever connects now is answered in a moment
-        try:
-            uvicorn.Server(config).run(sockets=[listening])
-        except KeyboardInterrupt:  # Ctrl-C is how it ends
-            return
+    )
 
 
 def listen(port: int | None) -> socket.socket:

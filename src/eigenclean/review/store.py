@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from eigenclean.review.schema import migrate
 
 FILE = "review.sqlite"
 OPEN, KEEP, RELABEL, REMOVE, UNSURE = STATES = ("open", "keep", "relabel", "remove", "unsure")
+_AT_ONCE = 500  # ids in one query
 _FIELDS = "seq, id, given, state, label, old_state, old_label, reviewer, time, action, undoes"
 
 
@@ -107,14 +108,14 @@ class Store:
             done = self._select("request = ? AND data_hash = ?", request, self.data_hash)
             if done:
                 return Outcome(done, [])
-            first, conflicts = self._last_seq() + 1, list[Entry]()
-            for change in changes:
-                before = self._last(change.id)
-                if before is not None and before.seq != change.base:
-                    conflicts.append(before)
-                    continue
-                self._append(change, before, reviewer=reviewer, action=action, request=request)
-            return Outcome(self._select("seq >= ? AND request = ?", first, request), conflicts)
+            seen = {change.id: change.base for change in changes}
+            before = self._lasts([*seen])
+            unseen = {id: entry for id, entry in before.items() if entry.seq != seen[id]}
+            free = [change for change in changes if change.id not in unseen]
+            self._append(free, before, reviewer=reviewer, action=action, request=request)
+            return Outcome(
+                self._select("request = ? AND data_hash = ?", request, self.data_hash), [*unseen.values()]
+            )
 
     def undo(self, *, reviewer: str, request: str) -> Outcome:
         """Take back the reviewer's last action that is not taken back yet, except where another was there since."""
@@ -122,20 +123,18 @@ class Store:
             done = self._select("request = ? AND data_hash = ?", request, self.data_hash)
             if done:
                 return Outcome(done, [])
-            first = self._last_seq() + 1
             for action in self._undoable(reviewer):
-                conflicts = []
-                for entry in reversed(self._select("action = ? AND data_hash = ?", action, self.data_hash)):
-                    last = self._last(entry.id)
-                    assert last is not None
-                    if last.reviewer != reviewer:
-                        conflicts.append(last)
-                        continue
-                    back = Change(entry.id, entry.given, entry.old_state, entry.old_label, last.seq)
-                    self._append(back, last, reviewer=reviewer, action=request, request=request, undoes=action)
-                entries = self._select("seq >= ? AND request = ?", first, request)
-                if entries:
-                    return Outcome(entries, conflicts)
+                taken = self._select("action = ? AND data_hash = ?", action, self.data_hash)[::-1]
+                before = self._lasts([entry.id for entry in taken])
+                back = [
+                    Change(entry.id, entry.given, entry.old_state, entry.old_label)
+                    for entry in taken
+                    if before[entry.id].reviewer == reviewer
+                ]
+                if back:
+                    self._append(back, before, reviewer=reviewer, action=request, request=request, undoes=action)
+                    others = [entry for entry in before.values() if entry.reviewer != reviewer]
+                    return Outcome(self._select("request = ? AND data_hash = ?", request, self.data_hash), others)
             return Outcome([], [])
 
     def current(self) -> list[Entry]:
@@ -171,26 +170,28 @@ class Store:
                     raise InvalidData(f"{self.path} cannot be written: {error}; nothing was saved") from error
                 raise
 
-    def _append(self, change: Change, before: Entry | None, *, undoes: str | None = None, **who: str) -> None:
-        old = (OPEN, None) if before is None else (before.state, before.label)
+    def _append(
+        self,
+        changes: Sequence[Change],
+        before: Mapping[Any, Entry],
+        *,
+        reviewer: str,
+        action: str,
+        request: str,
+        undoes: str | None = None,
+    ) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._db.execute(
+        who = (reviewer, now, action, request, undoes)
+        rows = []
+        for change in changes:
+            last = before.get(change.id)
+            old = (OPEN, None) if last is None else (last.state, _json(last.label))
+            new = (_json(change.id), _json(change.given), change.state, _json(change.label))
+            rows.append((self.data_hash, *new, *old, *who))
+        self._db.executemany(
             "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, "
             "action, request, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self.data_hash,
-                _json(change.id),
-                _json(change.given),
-                change.state,
-                _json(change.label),
-                old[0],
-                _json(old[1]),
-                who["reviewer"],
-                now,
-                who["action"],
-                who["request"],
-                undoes,
-            ),
+            rows,
         )
 
     def _undoable(self, reviewer: str) -> Iterator[str]:
@@ -206,12 +207,15 @@ class Store:
                 seen = row[0]
                 yield seen
 
-    def _last(self, id: Any) -> Entry | None:
-        found = self._db.execute(
-            f"SELECT {_FIELDS} FROM history WHERE data_hash = ? AND id = ? ORDER BY seq DESC LIMIT 1",
-            (self.data_hash, _json(id)),
-        ).fetchone()
-        return None if found is None else _entry(found)
+    def _lasts(self, ids: Sequence[Any]) -> dict[Any, Entry]:
+        """The last entry about each id that there is one about."""
+        found: dict[Any, Entry] = {}
+        for start in range(0, len(ids), _AT_ONCE):
+            part = [_json(id) for id in ids[start : start + _AT_ONCE]]
+            places = ", ".join("?" * len(part))
+            last = f"SELECT max(seq) FROM history WHERE data_hash = ? AND id IN ({places}) GROUP BY id"
+            found |= {entry.id: entry for entry in self._select(f"seq IN ({last})", self.data_hash, *part)}
+        return found
 
     def _last_seq(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM history").fetchone()[0])

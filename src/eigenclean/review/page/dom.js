@@ -28,14 +28,15 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 
 // A few features as bars: something to compare where there is neither picture nor text.
 export function strip(values) {
-  const canvas = make("canvas", { class: "strip", width: 2 * values.length, height: 32, "aria-hidden": "true" });
-  const pen = canvas.getContext("2d");
-  pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--strip").trim() || "#7d828b";
-  values.forEach((value, at) => {
-    const high = 1 + (31 * value) / 255;
-    pen.fillRect(2 * at, 32 - high, 1.5, high);
-  });
-  return canvas;
+  const drawing = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
+  const svg = drawing("svg"), path = drawing("path");
+  svg.setAttribute("class", "strip");
+  svg.setAttribute("viewBox", `0 0 ${4 * values.length} 64`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", values.map((value, at) => `M${4 * at} 64v${-(2 + (62 * value) / 255).toFixed(1)}h3V64`).join(""));
+  svg.append(path);
+  return svg;
 }
 
 export function download(name, text) {

@@ -1,51 +1,57 @@
-// Decisions in the browser: the single file has no server. Same answers, same rules.
+// Decisions in the browser: the single file has no server. Same answers, same rules, and as durable: IndexedDB is
+// asked to have each decision on the disk before it says so, which localStorage would not do.
 import { Refused } from "./server_backend.js";
+
+const ENTRIES = "entries";
 
 export class LocalBackend {
   constructor(data) {
     this.run = data.run;
     this.known = data.items;
     this.pictures = data.pictures;
-    this.store = `eigenclean review ${data.run.data_hash} ${data.run.key}`;
+    this.entries = []; // the history as far as this tab has read it
   }
   async open() {
-    const entries = this.#entries();
-    return { run: this.run, decisions: this.#last(entries), seq: entries.length };
+    this.db = await this.#connect(`eigenclean review ${this.run.data_hash} ${this.run.key}`);
+    await this.#reading();
+    return { run: this.run, decisions: [...this.#last().values()], seq: this.entries.length };
   }
   async items(places) { return places.map((place) => this.known[place]); }
-  async decide({ decisions, reviewer, action }) {
-    const entries = this.#entries(), last = this.#byItem(entries), made = [], conflicts = [];
-    for (const { item, state, label, base } of decisions) {
-      const before = last.get(item);
-      if (before && before.seq !== base) { conflicts.push(before); continue; }
-      made.push(this.#entry(entries.length + made.length + 1, item, state, label, before, reviewer, action));
-    }
-    this.#save([...entries, ...made]);
-    return { entries: made, conflicts };
+  decide({ decisions, reviewer, action }) {
+    return this.#writing(() => {
+      const last = this.#last(), made = [], conflicts = [];
+      for (const { item, state, label, base } of decisions) {
+        const before = last.get(item);
+        if (before && before.seq !== base) conflicts.push(before);
+        else made.push({ item, state, label: label ?? -1, reviewer, action, ...old(before) });
+      }
+      return { made, conflicts };
+    });
   }
-  async undo({ reviewer, request }) {
-    const entries = this.#entries(), last = this.#byItem(entries);
-    const undone = new Set(entries.map((entry) => entry.undoes));
-    const action = entries.findLast((entry) => !entry.undoes && !undone.has(entry.action))?.action;
-    const made = entries.filter((entry) => action !== undefined && entry.action === action).reverse().map((entry, at) => ({
-      ...this.#entry(entries.length + at + 1, entry.item, entry.old_state, entry.old_label, last.get(entry.item), reviewer, request),
-      undoes: action,
-    }));
-    this.#save([...entries, ...made]);
-    return { entries: made, conflicts: [] };
+  undo({ reviewer, request }) {
+    return this.#writing(() => {
+      const last = this.#last(), undone = new Set(this.entries.map((entry) => entry.undoes));
+      const action = this.entries.findLast((entry) => !entry.undoes && !undone.has(entry.action))?.action;
+      const taken = this.entries.filter((entry) => action !== undefined && entry.action === action).reverse();
+      const made = taken.map(({ item, old_state: state, old_label: label }) => ({
+        item, state, label, reviewer, action: request, undoes: action, ...old(last.get(item)),
+      }));
+      return { made, conflicts: [] };
+    });
   }
   async changes(since) {
-    const entries = this.#entries();
-    return { changes: entries.slice(since), seq: entries.length };
+    await this.#reading();
+    return { changes: this.entries.slice(since), seq: this.entries.length };
   }
   async patch() {
+    await this.#reading();
     const { ids, labels, given, wrong, data_hash: hash } = this.run;
     const written = ({ kind, text }, at) => (kind === "text" ? JSON.stringify(text[at]) : text[at]);
-    const lines = this.#last(this.#entries()).filter((entry) => entry.state !== "open").map((entry) => {
-      const old = written(labels, given[entry.item]);
-      const fresh = entry.state === "relabel" ? written(labels, entry.label) : entry.state === "keep" ? old : "null";
+    const lines = [...this.#last().values()].filter((entry) => entry.state !== "open").map((entry) => {
+      const before = written(labels, given[entry.item]);
+      const after = entry.state === "relabel" ? written(labels, entry.label) : entry.state === "keep" ? before : "null";
       // Ids and labels are pasted as the text they came as: numbers above 2^53 keep their digits.
-      return `{"id": ${written(ids, entry.item)}, "decision": ${JSON.stringify(entry.state)}, "old": ${old}, "new": ${fresh}, `
+      return `{"id": ${written(ids, entry.item)}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
         + `"score": ${Number((1 - wrong[entry.item]).toFixed(4))}, "reason": "", "reviewer": ${JSON.stringify(entry.reviewer)}, `
         + `"time": ${JSON.stringify(entry.time)}, "data_hash": ${JSON.stringify(hash)}}\n`;
     });
@@ -54,32 +60,57 @@ export class LocalBackend {
   }
   picture(row) { return this.pictures[row]; }
   small(row) { return this.pictures[row]; }
-  watch(look) {
-    const heard = (event) => { if (event.key === this.store) look(); };
-    addEventListener("storage", heard); // the same file in another tab
-    return () => removeEventListener("storage", heard);
+  watch(look) { // the same file in another tab
+    const timer = setInterval(() => { if (!document.hidden) look(); }, 1000);
+    return () => clearInterval(timer);
   }
 
-  #entries() {
-    try {
-      return JSON.parse(localStorage.getItem(this.store) ?? "[]");
-    } catch {
-      throw new Refused("this browser does not let the page keep decisions; open it in another one");
-    }
+  #connect(name) {
+    return new Promise((resolve, reject) => {
+      const refuse = () => reject(new Refused("this browser does not let the page keep decisions; open it in another one"));
+      try {
+        const asked = indexedDB.open(name, 1);
+        asked.onupgradeneeded = () => asked.result.createObjectStore(ENTRIES, { keyPath: "seq" });
+        asked.onsuccess = () => resolve(asked.result);
+        asked.onerror = refuse;
+      } catch { refuse(); }
+    });
   }
-  #save(entries) {
-    try {
-      localStorage.setItem(this.store, JSON.stringify(entries));
-    } catch {
-      throw new Refused("this browser has no room for more decisions; export the patch");
-    }
-  }
-  #entry(seq, item, state, label, before, reviewer, action) {
-    return {
-      seq, item, state, label: label ?? -1, reviewer, time: new Date().toISOString(), action,
-      old_state: before?.state ?? "open", old_label: before?.label ?? -1,
+
+  // What is in the store beyond what this tab has read.
+  #catch_up(store, then) {
+    store.getAll(IDBKeyRange.lowerBound(this.entries.length, true)).onsuccess = ({ target }) => {
+      this.entries.push(...target.result);
+      then();
     };
   }
-  #byItem(entries) { return new Map(entries.map((entry) => [entry.item, entry])); }
-  #last(entries) { return [...this.#byItem(entries).values()]; }
+
+  #reading() {
+    return new Promise((resolve, reject) => {
+      const work = this.db.transaction(ENTRIES, "readonly");
+      work.onerror = work.onabort = () => reject(new Refused("the decisions cannot be read"));
+      this.#catch_up(work.objectStore(ENTRIES), resolve);
+    });
+  }
+
+  // Tabs take turns, and a transaction is all or nothing.
+  #writing(plan) {
+    return new Promise((resolve, reject) => {
+      const work = this.db.transaction(ENTRIES, "readwrite", { durability: "strict" });
+      const store = work.objectStore(ENTRIES);
+      let outcome, seq;
+      work.onerror = work.onabort = () => reject(new Refused("this browser has no room for more decisions; export the patch"));
+      work.oncomplete = () => { this.entries.push(...outcome.entries); resolve(outcome); };
+      this.#catch_up(store, () => {
+        const { made, conflicts } = plan();
+        seq = this.entries.length;
+        outcome = { entries: made.map((entry, at) => ({ ...entry, seq: seq + at + 1, time: new Date().toISOString() })), conflicts };
+        for (const entry of outcome.entries) store.add(entry);
+      });
+    });
+  }
+
+  #last() { return new Map(this.entries.map((entry) => [entry.item, entry])); }
 }
+
+const old = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1 });

@@ -91,9 +91,9 @@ function start(opened) {
       warn(null);
     } catch (error) { warn(`No patch: ${error.message}.`); }
   });
-  model.addEventListener("moved", () => { draw(); reveal(); });
-  model.addEventListener("filtered", () => { draw(); reveal(); say(`${plural(model.order.length, "suspect")} shown.`); });
-  model.addEventListener("decided", draw);
+  model.addEventListener("moved", () => draw(true));
+  model.addEventListener("filtered", () => { draw(true); say(`${plural(model.order.length, "suspect")} shown.`); });
+  model.addEventListener("decided", () => draw());
   backend.watch(() => desk.look());
 
   const acts = {
@@ -106,7 +106,7 @@ function start(opened) {
       if (!items.length) return;
       const known = items.length === 1 ? details.peek(items[0]) : null;
       const avoid = items.length === 1 ? model.given[items[0]] : -1;
-      const right = await chooser.ask(avoid, known ? known.align.map(([code]) => code) : []);
+      const right = await chooser.ask(avoid, known?.align.length ? known.align.map(([code]) => code) : [model.suggested[items[0]]]);
       if (right !== null) decide((item) => (model.given[item] === right ? null : { item, state: "relabel", label: right }), items);
     },
     undo: () => desk.undo((entries, conflicts) => {
@@ -145,23 +145,28 @@ function start(opened) {
     inGrid = asGrid;
     byId("view-one").setAttribute("aria-pressed", String(!asGrid));
     byId("view-grid").setAttribute("aria-pressed", String(asGrid));
-    draw();
-    reveal();
+    draw(true);
+    paint();
     if (asGrid) byId("cells").focus({ preventScroll: true }); else byId("stage").focus({ preventScroll: true });
   }
 
   function showRail(open) {
     document.body.classList.toggle("rail", open);
     byId("show-list").setAttribute("aria-expanded", String(open));
-    if (open) { list.draw(true); reveal(); }
+    if (open) draw(true);
   }
 
-  function reveal() {
-    list.reveal(model.place(model.current));
-    if (inGrid) grid.reveal();
+  // One decision changes much; it is drawn once, before anything else happens.
+  let drawing = false, revealing = false;
+  function draw(reveal = false) {
+    revealing ||= reveal;
+    if (drawing) return;
+    drawing = true;
+    queueMicrotask(() => { if (drawing) paint(); });
   }
 
-  function draw() {
+  function paint() {
+    drawing = false;
     byId("grid").hidden = !inGrid || !model.order.length;
     byId("empty").hidden = model.order.length > 0;
     byId("empty").textContent = model.n ? "No suspect matches." : "There are no suspects: no label looks wrong.";
@@ -176,6 +181,11 @@ function start(opened) {
     byId("progress-text").textContent = `${count(model.judged)} of ${count(model.n)} judged`;
     drawActions();
     drawEstimateSoon();
+    if (revealing) {
+      list.reveal(model.place(model.current));
+      if (inGrid) grid.reveal();
+    }
+    revealing = false;
   }
 
   function drawActions() {

@@ -132,5 +132,5 @@ export function pairs(model) {
     }
   }
   const frequent = (map) => [...map].sort((a, b) => b[1] - a[1]);
-  return { both: frequent(both).slice(0, 50), given: frequent(given), suggested: frequent(suggested) };
+  return { both: frequent(both).slice(0, 1000), given: frequent(given), suggested: frequent(suggested) };
 }
