@@ -138,6 +138,8 @@ def test_the_gate(cli: Cli, npz: Path, digits: tuple[Array, Array, Array], tmp_p
     assert ran.code == 0 and "passed: estimated noise" in ran.out
     assert cli("detect", npz, "--out", tmp_path / "run").code == 0
     assert cli("check", tmp_path / "run").code == 1
+    ran = cli("check", tmp_path / "run", "--method", "fine")
+    assert ran.code == 2 and "has been judged already" in ran.err
     record = json.loads(
         cli("check", tmp_path / "run", "--max-noise", 0.5, "--max-false-flags", 0.001, "--json").out
     )

@@ -50,22 +50,24 @@ def check(
     any doubt. Labels that people have confirmed (--patch) count as right.
     """
     from eigenclean.detect.decisions import Decision
-    from eigenclean.detect.options import build_detector
     from eigenclean.files import write_text
     from eigenclean.report.gate import check_limit, to_junit, to_markdown
 
     check_limit(max_noise)
     if len(sources) > 1 and (patch is not None or labels is not None):
         raise InvalidOption("--patch and --labels are about one source: check one at a time")
-    judge = build_detector(method, o.parse_settings(setting), seed=seed)
+    runs = [(Path(source) / "verdict.parquet").is_file() for source in sources]
+    if all(runs) and (method is not None or setting):
+        raise InvalidOption("a folder that detect wrote has been judged already: leave out --method and --set")
+    judge = None if all(runs) else _detector(method, setting, seed)
     rule = None if max_false_flags is None else Decision(max_false_flags=max_false_flags)
     columns = {"label_column": label_column, "feature_columns": feature_column, "id_column": id_column}
     with working():
         gates = [
             _run_gate(Path(source), max_noise, rule, patch, by_id)
-            if (Path(source) / "verdict.parquet").is_file()
+            if is_run
             else _source_gate(source, max_noise, rule, patch, by_id, judge, labels, columns)
-            for source in sources
+            for source, is_run in zip(sources, runs, strict=True)
         ]
     if junit is not None:
         write_text(junit, to_junit(gates))
@@ -78,6 +80,12 @@ def check(
             _print(gate)
     if not all(gate.passed for gate in gates):
         raise typer.Exit(FAILED)
+
+
+def _detector(method: str | None, setting: list[str] | None, seed: int) -> Any:
+    from eigenclean.detect.options import build_detector
+
+    return build_detector(method, o.parse_settings(setting), seed=seed)
 
 
 def _source_gate(
