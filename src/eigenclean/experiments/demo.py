@@ -60,7 +60,7 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
             source,
             command=command,
             seconds=seconds,
-            facts={"source": source_record(str((folder / DATA).resolve()))},
+            facts={"source": source_record(DATA) | {"folder": str(folder.resolve())}},
             quality=quality[name],
             reliability=curve,
         )

@@ -18,6 +18,7 @@ from eigenclean.review.suspects import Suspects
 from eigenclean.review.why import FILE as WHY
 from eigenclean.review.why import Why, explain, load_why, save_why
 from eigenclean.sources import Source
+from eigenclean.sources.named import is_named
 from eigenclean.sources.record import reopen
 from eigenclean.verdict import SUMMARY, Verdict
 
@@ -82,7 +83,7 @@ class Review:
             pictures=pictures,
             texts=None if data is None else data.texts,
             why=why,
-            name=str(record.get("name") or folder.name),
+            name=_short(str(record.get("name") or folder.name)),
             notes=tuple(notes),
         )
 
@@ -229,6 +230,16 @@ def _why(folder: Path, suspects: Suspects, data: Source, data_hash: str) -> tupl
     )
     save_why(folder / WHY, key, why)
     return why, []
+
+
+def _short(name: str) -> str:
+    """What to call a source on the page: its place on the disk is nobody's business there.
+
+    >>> _short("/home/ada/pets.csv"), _short("cifar10:/data/cifar?split=test"), _short("digits")
+    ('pets.csv', 'cifar10:cifar', 'digits')
+    """
+    layout, colon, path = name.partition(":") if is_named(name) else ("", "", name)
+    return f"{layout}{colon}{Path(path.partition('?')[0] if colon else path).name}" or name
 
 
 def _probability(value: Any) -> float | None:

@@ -16,11 +16,14 @@ export class Chooser {
       if (option) this.#choose(Number(option.dataset.code));
     });
     this.dialog.addEventListener("click", (event) => { if (event.target === this.dialog) this.dialog.close(); });
-    this.dialog.addEventListener("close", () => { this.chosen?.(null); this.chosen = null; });
+    this.dialog.addEventListener("close", () => { // told late: it may be open again by now
+      if (!this.dialog.open) { this.chosen?.(null); this.chosen = null; }
+    });
   }
 
   // Resolves to the number of a class, or null. Likely labels come first while nothing is typed.
   ask(avoid, likely) {
+    this.chosen?.(null);
     this.avoid = avoid;
     this.likely = likely;
     this.input.value = "";

@@ -3,7 +3,7 @@ import { Cells } from "./cells.js";
 import { Chooser } from "./chooser.js";
 import { Desk } from "./desk.js";
 import { Details } from "./details.js";
-import { byId, count, download, label, percent, plural, remember, remembered } from "./dom.js";
+import { byId, count, download, label, make, percent, plural, remember, remembered } from "./dom.js";
 import { estimate } from "./estimate.js";
 import { setUpFilters } from "./filters.js";
 import { Grid } from "./grid.js";
@@ -227,7 +227,8 @@ function start(opened) {
 
   function put(id, [middle, low, high], scale, digits = 0) {
     const box = byId(id);
-    box.textContent = percent(middle, digits);
+    const bound = (share) => (100 * share).toFixed(digits);
+    box.replaceChildren(percent(middle, digits), make("small", { class: "soft" }, ` ${bound(low)} to ${bound(high)}`));
     box.title = `between ${percent(low, digits)} and ${percent(high, digits)}`;
     const [bar, tick] = box.nextElementSibling.children;
     bar.style.left = `${(100 * low) / scale}%`;
