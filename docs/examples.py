@@ -5,6 +5,7 @@ one namespace. What a page shows must be what comes out, with ``...`` for anythi
 
 * a ``text`` block directly below a ``python`` block is what that block prints;
 * lines below a ``$ command`` are what the command prints; ``console exit=2`` says that the last command fails so;
+* a ``yaml`` block must be YAML, and the ``eigenclean`` commands in its ``run`` steps must succeed;
 * ``text approx`` and ``console approx`` are for what a trained network had a part in: words must be the same,
   numbers similar, because no two processors round alike and training makes that visible.
 """
@@ -19,13 +20,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
-LANGUAGES = ("python", "console", "text")
+LANGUAGES = ("python", "console", "text", "yaml")
 # Only these may be shown without being run, and only where a newcomer or a contributor reads them: they fetch the
 # project or set it up, or they are the very run that runs these examples.
 SHOWN_ONLY = ("make demo", "make test", "make setup", "make check", "make bench", "make docs")
@@ -108,12 +110,14 @@ def check_page(path: Path) -> list[Stale]:
                 printed = _run_python(block, path, namespace)
             elif block.language == "console":
                 stale += _check_console(block, where, shown_only=path.name in SHOWN_ONLY_IN)
+            elif block.language == "yaml":
+                _check_yaml(block, where)
             elif block.language == "text" and block.follows is not None and block.follows.language == "python":
                 if not matches(block.lines, printed, approx=block.info == "approx"):
                     stale.append(_replace(block, 0, len(block.lines), printed, where))
             else:
                 raise BadPage(
-                    f"{where}: a block must be python, console, or text directly below python, "
+                    f"{where}: a block must be python, console, yaml, or text directly below python, "
                     f"got {block.language or 'no language'!r}"
                 )
     return stale
@@ -188,6 +192,20 @@ def _check_console(block: Block, where: str, *, shown_only: bool) -> list[Stale]
         if any(line.strip() for line in shown) and not matches(shown, printed, approx=block.info == "approx"):
             stale.append(_replace(block, below, stop, printed, where))
     return stale
+
+
+def _check_yaml(block: Block, where: str) -> None:
+    """A workflow or a configuration: it must be readable, and our commands in it must work."""
+    try:
+        record = import_module("yaml").safe_load("\n".join(block.lines))
+    except Exception as error:
+        raise BadPage(f"{where}: this is not YAML: {error}") from None
+    jobs = record.get("jobs", {}).values() if isinstance(record, dict) else ()
+    steps = [step for job in jobs for step in job.get("steps", [])]
+    for command in [step["run"] for step in steps if str(step.get("run", "")).startswith("eigenclean ")]:
+        code, printed = _run_command(command)
+        if code:
+            raise BadPage(f"{where}: `{command}` ended with exit code {code} and said\n{printed}")
 
 
 def _run_command(command: str) -> tuple[int, str]:

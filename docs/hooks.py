@@ -26,9 +26,12 @@ MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.noise": "Labels made wrong on purpose.",
     "eigenclean.metrics": "How good a verdict is, when the truth is known.",
     "eigenclean.report": "The report as data and as a page.",
+    "eigenclean.review": "A run opened for review: suspects, evidence, decisions.",
     "eigenclean.moments": "Per-class sums that add up.",
     "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
     "eigenclean.errors": "Every error a user can cause.",
+    "eigenclean.patch": "What people decided about labels.",
+    "eigenclean.sources.relabel": "Patches put into data, and taken back.",
 }
 
 

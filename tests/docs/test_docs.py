@@ -59,6 +59,8 @@ def test_exit_codes_must_be_as_said(examples: ModuleType, tmp_path: Path) -> Non
         "```\nls\n```\n",
         "```text\nwords\n```\n",
         "```console\nls\n```\n",
+        "```yaml\na: [\n```\n",
+        "```yaml\njobs: {a: {steps: [{run: eigenclean nonsense}]}}\n```\n",
         "```python\nx = 1\n",
     ],
 )

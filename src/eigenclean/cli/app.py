@@ -9,10 +9,14 @@ from typer.exceptions import TyperException
 
 from eigenclean.cli import INTERRUPTED
 from eigenclean.cli.bench import bench
+from eigenclean.cli.check import check
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
+from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
+from eigenclean.cli.patch import patch
+from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
 from eigenclean.errors import EigencleanError
@@ -28,11 +32,15 @@ app = typer.Typer(
 )
 app.command("demo")(demo)
 app.command("detect")(detect)
+app.command("review")(review)
 app.command("noise")(noise)
 app.command("score")(score)
 app.command("train")(train)
+app.command("check")(check)
+app.command("export")(export)
 app.command("list")(list_names)
 app.add_typer(bench, name="bench")
+app.add_typer(patch, name="patch")
 
 USER_ERROR = 2
 

@@ -33,4 +33,5 @@ def demo(
     print_summary(made.summary)
     say("\nMeasured against the truth, which no detector has seen:")
     print_quality(made.quality)
-    say(f"\nOpen {made.folder / 'report.html'} in a browser to see the suspects.")
+    say(f"\nOpen {made.folder / 'report.html'} in a browser to see the suspects; judge them with")
+    say(f"eigenclean review {made.folder}")

@@ -56,6 +56,7 @@ def detect(
     from eigenclean.detect.options import build_detector
     from eigenclean.report.publish import publish, results_folder
     from eigenclean.sources import open_source
+    from eigenclean.sources.record import source_record
 
     decision = _decision(threshold, max_false_flags, budget)
     options = o.parse_settings(setting)
@@ -70,15 +71,15 @@ def detect(
         testing.check_share(planted)
         names = [*testing.candidate_names()] if method == AUTO else names
     judges = [build_detector(name, options, seed=seed) for name in names]
-    data = open_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_columns=feature_column,
-        id_column=id_column,
-        text_column=text_column,
-    )
-    extra: dict[str, Any] = {}
+    how: dict[str, Any] = {
+        "labels": labels,
+        "label_column": label_column,
+        "feature_columns": feature_column,
+        "id_column": id_column,
+        "text_column": text_column,
+    }
+    data = open_source(source, **how)
+    extra: dict[str, Any] = {"source": source_record(source, **how)}
     tested = None
     with results_folder(out) as folder, working():
         started = time.perf_counter()

@@ -20,6 +20,7 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "augments": ("eigenclean.train.augment", "AUGMENTS"),
     "datasets": ("eigenclean.sources.bundled", "DATASETS"),
     "layouts": ("eigenclean.sources.named", "LAYOUTS"),
+    "exports": ("eigenclean.report.exports", "EXPORTS"),
 }
 
 

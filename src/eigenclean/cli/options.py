@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenclean.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from eigenclean.sources import Source
+    from eigenclean.sources.relabel import Decided
 
 SourceArgument = Annotated[
     str,
@@ -42,6 +46,31 @@ Set = Annotated[
         "--set", metavar="OPTION=VALUE", help="Any option of the method, such as subset=0.01; may be repeated."
     ),
 ]
+
+
+PatchOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--patch",
+        help="What people decided (see `eigenclean patch`): their labels count, what they removed is left out.",
+    ),
+]
+ById = Annotated[
+    bool,
+    typer.Option(
+        "--by-id",
+        help="Equal ids and old labels are enough, though the patch was made for other data, "
+        "such as features made of these images.",
+    ),
+]
+
+
+def read_decisions(data: "Source", patch: Path, *, by_id: bool) -> "Decided":
+    """What people decided about these data; one sentence when it was about others."""
+    from eigenclean.patch import Patch
+    from eigenclean.sources.relabel import decided
+
+    return decided(data, Patch.load(patch), by_id=by_id, name=str(patch))
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

@@ -52,6 +52,8 @@ def train(
         str | None,
         typer.Option(metavar="SOURCE", help="Samples whose accuracy is shown; by default the test split."),
     ] = None,
+    patch: o.PatchOption = None,
+    by_id: o.ById = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run in this folder was stopped.")] = False,
     device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
     mixed_precision: Annotated[str, typer.Option(help="no, fp16 or bf16.")] = "no",
@@ -96,10 +98,19 @@ def train(
     )
     columns = {"label_column": label_column, "feature_columns": feature_column, "id_column": id_column}
     data, validating, testing = _sources(source, test, labels, columns, plan)
+    decisions = None if patch is None else o.read_decisions(data, patch, by_id=by_id)
     with results_folder(out) as folder:
         try:
             with working():
-                made = run_training(data, plan, folder, validation=validating, test=testing, resume=resume)
+                made = run_training(
+                    data,
+                    plan,
+                    folder,
+                    validation=validating,
+                    test=testing,
+                    resume=resume,
+                    decisions=decisions,
+                )
         except KeyboardInterrupt:
             _mention_checkpoint(folder)
             raise

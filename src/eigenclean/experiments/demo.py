@@ -10,13 +10,16 @@ from sklearn.neural_network import MLPClassifier
 
 from eigenclean.arrays import Array
 from eigenclean.detect import FINE, Detector, detector
+from eigenclean.files import replacing
 from eigenclean.metrics import reliability_curve, score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
 from eigenclean.report.publish import publish, results_folder
 from eigenclean.sources.bundled import DATASETS
 from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.record import source_record
 
+DATA = "digits.npz"
 DETECTORS: dict[str, Detector] = {"the judge": detector(), "FINE": FINE()}
 _EPOCHS = 10  # long enough to learn the digits, too short to learn the errors by heart
 
@@ -49,8 +52,17 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
         quality = {name: score_verdict(verdict, noisy.truth).as_dict() for name, verdict in verdicts.items()}
         name, best = next(iter(verdicts.items()))
         curve = reliability_curve(best.p_clean, noisy.truth.is_clean(best.labels))
+        with replacing(folder / DATA) as temporary, open(temporary, "wb") as file:  # for `eigenclean review`
+            np.savez(file, features=features, labels=noisy.labels, images=np.asarray(digits.images))
         summary = publish(
-            folder, best, source, command=command, seconds=seconds, quality=quality[name], reliability=curve
+            folder,
+            best,
+            source,
+            command=command,
+            seconds=seconds,
+            facts={"source": source_record(DATA) | {"folder": str(folder.resolve())}},
+            quality=quality[name],
+            reliability=curve,
         )
     return Demo(folder, str(noisy.noise), summary, quality)
 

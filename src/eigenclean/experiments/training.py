@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array
-from eigenclean.errors import InvalidData
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.experiments.run_report import write_run_report
 from eigenclean.experiments.watch import Rounds, SelectionQuality
 from eigenclean.metrics import score_verdict
@@ -20,6 +20,7 @@ from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sources import Source
 from eigenclean.sources.images import ImageSource
+from eigenclean.sources.relabel import Decided
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.inputs import net_takes_images, some_of
@@ -80,15 +81,24 @@ def run_training(
     validation: Source | None = None,
     test: Source | None = None,
     resume: bool = False,
+    decisions: Decided | None = None,
 ) -> Run:
-    """Train; write model, verdict, metrics and report into ``folder``. ``resume`` goes on where it stopped."""
+    """Train; write model, verdict, metrics and report into ``folder``. ``resume`` goes on where it stopped.
+
+    ``decisions`` of people count: their labels, what they confirmed is always learned, what they removed never.
+    """
     started = time.perf_counter()
+    if decisions is not None and plan.noise is not None:
+        raise InvalidOption("noise would undo what people decided: give --noise or --patch, not both")
+    if decisions is not None:
+        data = data.relabelled(decisions.labels)
+    there = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
     net = plan.recipe.net if plan.net is None else plan.net
     check_name(net, NETS, by="eigenclean train", what="net")
     inputs = _inputs(data, net)
     # The split goes by the labels of the source, which are the right ones when noise is made here.
     apart = held_out(data.labels, plan.validation, random_state=plan.seed)
-    parts = {True: np.flatnonzero(~apart), False: np.flatnonzero(apart)}
+    parts = {True: np.flatnonzero(~apart & there), False: np.flatnonzero(apart & there)}
     known, other = (_corrupted(data, inputs, parts[learned], plan, learned) for learned in (True, False))
     given = {
         learned: data.labels[parts[learned]] if noisy is None else noisy.labels
@@ -105,15 +115,18 @@ def run_training(
         callbacks=watching,
     )
     model.fit(
-        inputs if len(parts[False]) == 0 else some_of(inputs, parts[True]),
+        inputs if len(parts[True]) == len(data) else some_of(inputs, parts[True]),
         given[True],
         ids=data.ids[parts[True]],
         validation=(some_of(inputs, parts[False]), given[False]) if len(parts[False]) else _pair(validation, net),
         test=_pair(test, net),
         folder=folder,
         resume=resume,
+        trusted=None if decisions is None else decisions.settled[parts[True]],
     )
     facts = _facts(model, plan, net, data, time.perf_counter() - started)
+    if decisions is not None:
+        facts |= {"n_settled": int(decisions.settled.sum()), "n_removed": int(decisions.removed.sum())}
     if known is not None:  # the right labels come in here, after all learning
         facts |= {"noise": plan.noise, "quality": score_verdict(model.verdict_, known.truth).as_dict()}
     main = int(os.environ.get("RANK", "0")) == 0

@@ -3,11 +3,12 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
-from eigenclean.arrays import Array, row_chunks
+from eigenclean.arrays import Array, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.sources.image_files import ImageFiles
@@ -59,6 +60,12 @@ class Source(ABC):
     def data_hash(self) -> str:
         """A fingerprint of labels and features (not of ids or file format): equal data, equal hash."""
         return fingerprint(self.labels, self._blocks(65_536))
+
+    def relabelled(self, labels: Array) -> Self:
+        """The same rows with other labels, as many."""
+        other = copy(self)
+        other.labels = check_labels(labels, by=self.name, n_rows=len(self))
+        return other
 
     def _blocks(self, rows: int) -> Iterator[Array]:
         """The features in order, ``rows`` rows at a time."""

@@ -1,15 +1,24 @@
 """CSV and TSV files with a header line."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from eigenclean.sources.columns import is_number
 from eigenclean.sources.reading import reading
 from eigenclean.sources.tables import Rows
 
+_MISSING = f"^({'|'.join(map(re.escape, pyarrow.csv.ConvertOptions().null_values or []))})$"
+_KINDS = (
+    (pa.int64(), r"^-?(0|[1-9][0-9]*)$"),  # 007 is a name, not a number
+    (pa.bool_(), r"^(true|True|TRUE|false|False|FALSE)$"),
+    (pa.float64(), r"^-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$"),
+)
 _BLOCK_BYTES = 1 << 24  # the longest line that can be read, and the part from which types are guessed
 
 
@@ -44,7 +53,13 @@ class CsvRows(Rows):
         """The columns with types that suit all their rows: labels may be 1, 2, 3 and then "none"."""
         if not columns:
             return pa.schema([]).empty_table()
-        options = pyarrow.csv.ConvertOptions(include_columns=list(columns))
+        table = self.read_texts(columns)
+        return pa.Table.from_arrays([_typed(table.column(name)) for name in columns], names=list(columns))
+
+    def read_texts(self, columns: Sequence[str]) -> pa.Table:
+        """The columns as they are written."""
+        texts = {name: pa.string() for name in columns}  # Arrow's own guess would make 7 of 007
+        options = pyarrow.csv.ConvertOptions(include_columns=list(columns), column_types=texts)
         with reading(self.name, "CSV file"):
             return pyarrow.csv.read_csv(
                 str(self._path),
@@ -60,3 +75,18 @@ class CsvRows(Rows):
             parse_options=self._parse_options,
             convert_options=options,
         )
+
+
+def _typed(texts: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
+    """Integers, truth values or numbers when all texts are such, with gaps where they are missing; else texts."""
+    missing = pc.match_substring_regex(texts, _MISSING)
+    known: Any = pc.if_else(missing, pa.nulls(1, pa.string())[0], texts)  # pa.scalar would import pandas
+    known = pc.utf8_trim_whitespace(known)  # as Arrow does with numbers
+    for kind, pattern in _KINDS:
+        if pc.all(pc.match_substring_regex(known, pattern)).as_py() is not False:
+            try:
+                typed: pa.ChunkedArray[Any] = known.cast(kind)
+                return typed
+            except pa.ArrowInvalid:  # more digits than a number can have, or none
+                return texts
+    return texts

@@ -10,7 +10,7 @@ from eigenclean.sources.ipc import IpcRows
 from eigenclean.sources.reading import reading
 from eigenclean.sources.tables import class_labels
 
-_STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
+STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 
 
 class HfRows(IpcRows):
@@ -34,28 +34,28 @@ class HfRows(IpcRows):
 
 def is_saved_dataset(folder: Path) -> bool:
     """Whether the folder looks like one that ``save_to_disk`` wrote."""
-    return any((folder / name).is_file() for name in (_STATE, _INFO, _SPLITS)) or any(folder.glob("*.arrow"))
+    return any((folder / name).is_file() for name in (STATE, _INFO, _SPLITS)) or any(folder.glob("*.arrow"))
 
 
 def _files(folder: Path, *, name: str) -> list[Path]:
-    if not (folder / _STATE).is_file():
+    if not (folder / STATE).is_file():
         # "cache-….arrow" are leftovers of `map` and `filter`, not the data.
         files = sorted(path for path in folder.glob("*.arrow") if not path.name.startswith("cache-"))
         if not files:
             raise InvalidData(f"{name} has no .arrow files; save the data set again with save_to_disk")
         return files
-    state = _load(folder / _STATE)
+    state = _load(folder / STATE)
     if state.get("_indices_data_files"):
         raise InvalidData(
             f"{name} is a selection of another data set's rows; save dataset.flatten_indices() instead"
         )
-    with reading(str(folder / _STATE), "state of a saved data set"):
+    with reading(str(folder / STATE), "state of a saved data set"):
         files = [folder / str(entry["filename"]) for entry in state["_data_files"]]
     for path in files:
         if not path.is_file():
-            raise InvalidData(f"{name} lacks the file {path.name} that its {_STATE} names; copy the whole folder")
+            raise InvalidData(f"{name} lacks the file {path.name} that its {STATE} names; copy the whole folder")
     if not files:
-        raise InvalidData(f"{name} has no rows; its {_STATE} names no files")
+        raise InvalidData(f"{name} has no rows; its {STATE} names no files")
     return files
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -80,12 +80,24 @@ class ImageFiles(Sequence[Array]):
         images: Array = self[:]
         return images if dtype is None else images.astype(dtype)
 
+    def whole(self, row: int) -> Array:
+        """One image for looking at, of whatever size it is."""
+        return self._decoded(row)
+
     def fingerprint(self) -> str:
         """Of names, sizes of files and options: decoding a million photographs to compare them takes hours."""
+        return self.fingerprint_as({})
+
+    def fingerprint_as(self, moved: Mapping[str, str]) -> str:
+        """The fingerprint if some files had other names: ``moved`` says which names they would have, in order."""
         digest = hashlib.blake2b(f"{self.resize} {self.grey}".encode(), digest_size=16)
-        for name in self.names.tolist():
+        names = self.names.tolist()
+        for known, name in (
+            sorted((moved.get(name, name), name) for name in names) if moved else zip(names, names, strict=True)
+        ):
             with reading(name, "image"):
-                digest.update(f"{name}\0{(self.root / name).stat().st_size}\0".encode("utf-8", "surrogateescape"))
+                size = (self.root / name).stat().st_size
+                digest.update(f"{known}\0{size}\0".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
 
     def _checked(self, row: int) -> Array:

@@ -21,12 +21,12 @@ class IpcRows(Rows):
 
     def __init__(self, paths: Sequence[Path], *, name: str) -> None:
         self.name = name
-        self._paths = paths
+        self.paths = paths
         schemas = []
         for path in paths:
             with reading(str(path), "Arrow file"):
                 _check_end(path)
-                schemas.append(_open(path).schema)
+                schemas.append(open_ipc(path).schema)
                 _ = schemas[-1].names  # decoded only now, and they may be damaged too
         self.schema = schemas[0]
         for path, schema in zip(paths, schemas, strict=True):
@@ -38,15 +38,16 @@ class IpcRows(Rows):
     def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Record batches as they are in the files; without compression they are views of the mapped file."""
         names = list(columns)
-        for path in self._paths:
+        for path in self.paths:
             with reading(str(path), "Arrow file"):
-                for batch in _batches(_open(path, [self.schema.names.index(name) for name in names])):
+                for batch in record_batches(open_ipc(path, [self.schema.names.index(name) for name in names])):
                     wanted = batch.select(names)
                     wanted.validate(full=True)  # offsets in a damaged file could point anywhere
                     yield wanted
 
 
-def _open(path: Path, fields: list[int] | None = None) -> _Reader:
+def open_ipc(path: Path, fields: list[int] | None = None) -> _Reader:
+    """A reader of the mapped file; of a stream, only those fields."""
     source = pa.memory_map(str(path))
     if source.read(len(_FILE)) == _FILE:
         return pa.ipc.open_file(source)  # told which fields to read, it would copy them out of the map
@@ -54,7 +55,8 @@ def _open(path: Path, fields: list[int] | None = None) -> _Reader:
     return pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(included_fields=fields))
 
 
-def _batches(reader: _Reader) -> Iterator[pa.RecordBatch]:
+def record_batches(reader: _Reader) -> Iterator[pa.RecordBatch]:
+    """What the reader has, in order."""
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)

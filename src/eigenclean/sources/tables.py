@@ -90,6 +90,16 @@ class TableSource(Source):
         if columns.text is not None:
             self.texts = texts(table.column(columns.text))
 
+    @property
+    def rows(self) -> Rows:
+        """Where the columns are."""
+        return self._rows
+
+    @property
+    def label_column(self) -> str | None:
+        """Name of the column of the labels; None when they came from elsewhere."""
+        return self._columns.label
+
     def features(self) -> Array:
         """All features; not copied when they are one list column in one piece of memory, or of a mapped file."""
         return stack(self._parts(_PIECE), len(self))

@@ -197,7 +197,7 @@ class Engine:
             selections.reverse()
         for learner, selection in zip(self.learners, selections, strict=True):
             if selection.keep.any():
-                learner.take(selection)
+                learner.take(self._with_trusted(selection))
             elif learner.selection is None:  # nobody was selected: go on as before, at first with everyone
                 learner.take(Selection.everything(len(self.pool)))
         self._tell("on_selection", turn.epoch, [learner.selection for learner in self.learners])
@@ -205,6 +205,12 @@ class Engine:
     def _evidence(self, learner: Learner, needs: Collection[str]) -> Evidence:
         seen = observe(self._bare(learner), self.pool, needs)
         return seen if learner.margins is None else replace(seen, margins=learner.margins.mean())
+
+    def _with_trusted(self, selection: Selection) -> Selection:
+        """People have the last word."""
+        if self.pool.trusted is None:
+            return selection
+        return selection.trusting(self.pool.trusted.cpu().numpy(), self.pool.codes.cpu().numpy())
 
     # Learning.
 

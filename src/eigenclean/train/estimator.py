@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from eigenclean.arrays import Array, Float64s, check_ids, check_labels, check_two_classes, encode_labels
+from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels, check_two_classes, encode_labels
 from eigenclean.detect import DETECTORS
-from eigenclean.errors import InvalidOption
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
@@ -115,6 +115,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         test: tuple[Any, Any] | None = None,
         folder: str | os.PathLike[str] | None = None,
         resume: bool = False,
+        trusted: Any = None,
     ) -> Self:
         """Train.
 
@@ -126,6 +127,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             test: a pair (X, y) whose accuracy is written down after every epoch.
             folder: where a checkpoint and metrics.jsonl are kept, epoch by epoch.
             resume: go on from the checkpoint in ``folder``, if there is one.
+            trusted: True for each row whose label people have confirmed: always learned from, as labelled.
         """
         require("torch", extra="train", caller=_BY)
         require("accelerate", extra="train", caller=_BY)
@@ -142,6 +144,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         given = array if isinstance(rows, slice) else some_of(array, rows)
         self.inputs_ = Inputs.of(given, self.recipe_.scale, self._augment(given))
         pool = self.inputs_.pool(given, codes[rows], self.classes_, row_ids[rows])
+        if trusted is not None:
+            pool = pool.trusting(_checked_mask(trusted, len(array))[rows])
         self._learned(self._engine(pool, validation, test), folder, resume)
         return self
 
@@ -272,6 +276,16 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {_BY} is not fitted yet: call fit(X, y) first")
+
+
+def _checked_mask(trusted: Any, n_rows: int) -> Bools:
+    mask = as_vector(trusted)
+    if mask.dtype != bool or mask.shape != (n_rows,):
+        raise InvalidData(
+            f"{_BY}: trusted must be true or false for each of the {n_rows} rows, got shape {mask.shape} of type "
+            f"{mask.dtype}"
+        )
+    return mask
 
 
 def _verdict(engine: "Engine") -> Verdict:

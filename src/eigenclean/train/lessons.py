@@ -100,6 +100,9 @@ class Lessons:
             codes = self.pool.codes[rows]
             losses = [functional.cross_entropy(one, codes, reduction="none") for one in logits]
             picks = selector.pick(logits, losses, turn.epoch, number)
+            if self.pool.trusted is not None:
+                sure = self.pool.trusted[rows.to(self.pool.trusted.device)]
+                picks = [pick | sure for pick in picks]
             progress = Progress(turn.epoch, turn.age + number / len(batches))
             for learner, answer, pick, tally in zip(
                 learners, answers, picks[::-1] if exchange else picks, tallies, strict=True

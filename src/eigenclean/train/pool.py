@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.train.images import Pictures
 from eigenclean.train.scaling import Scaling, unit_of
 
@@ -26,6 +26,7 @@ class Pool:
         mean: what to subtract from each channel of images; None leaves inputs alone.
         scale: what to divide it by.
         plain: what is done to images that are not varied, such as cutting out the middle.
+        trusted: True for labels that people have confirmed, whatever a selector says; None when there are none.
     """
 
     inputs: Tensor | Pictures
@@ -35,6 +36,7 @@ class Pool:
     mean: Tensor | None = None
     scale: Tensor | None = None
     plain: Callable[[Tensor], Tensor] | None = None
+    trusted: Tensor | None = None
 
     @classmethod
     def of(
@@ -96,12 +98,19 @@ class Pool:
         """The same pool on that device."""
         inputs = self.inputs if isinstance(self.inputs, Pictures) else self.inputs.to(device)
         mean, scale = (None if value is None else value.to(device) for value in (self.mean, self.scale))
-        return replace(self, inputs=inputs, codes=self.codes.to(device), mean=mean, scale=scale)
+        trusted = None if self.trusted is None else self.trusted.to(device)
+        return replace(self, inputs=inputs, codes=self.codes.to(device), mean=mean, scale=scale, trusted=trusted)
+
+    def trusting(self, rows: Bools) -> "Pool":
+        """The same pool with labels that people have confirmed in those rows."""
+        return replace(self, trusted=torch.from_numpy(rows.copy()) if rows.any() else None)
 
     def digest(self) -> str:
         """A fingerprint of inputs and labels."""
         digest = blake2b(repr((tuple(self.inputs.shape), str(self.inputs.dtype))).encode(), digest_size=16)
         digest.update(_bytes(self.codes))
+        if self.trusted is not None:
+            digest.update(_bytes(self.trusted))
         digest.update(self.inputs.digest().encode() if isinstance(self.inputs, Pictures) else _bytes(self.inputs))
         return digest.hexdigest()
 

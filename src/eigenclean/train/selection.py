@@ -1,6 +1,6 @@
 """What one network may learn from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,18 @@ class Selection:
     def everything(cls, n_samples: int) -> "Selection":
         """All samples, all alike."""
         return cls(np.ones(n_samples, dtype=bool), np.ones(n_samples))
+
+    def trusting(self, trusted: Bools, codes: Ints) -> "Selection":
+        """The same, but with those samples kept in full and learned as labelled: people have said what they are.
+
+        >>> Selection(np.array([False, True]), np.ones(2)).trusting(np.array([True, False]), np.array([0, 1])).keep
+        array([ True,  True])
+        """
+        target = self.target
+        if target is not None:
+            sure = codes if target.ndim == 1 else np.eye(target.shape[1], dtype=target.dtype)[codes]
+            target = np.where(trusted if target.ndim == 1 else trusted[:, None], sure, target).astype(target.dtype)
+        return replace(self, keep=self.keep | trusted, weight=np.where(trusted, 1.0, self.weight), target=target)
 
     @property
     def rows(self) -> Ints:

@@ -1,0 +1,90 @@
+"""`eigenclean review`: a local page to go through the suspects."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigenclean.cli.console import mention, say, working
+from eigenclean.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from eigenclean.review import Review
+
+
+def review(
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder that `eigenclean detect` wrote.", show_default=False)
+    ],
+    port: Annotated[int | None, typer.Option(help="Where to listen; 8765 or the next free port.")] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    reviewer: Annotated[str | None, typer.Option(help="Who decides; your user name.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="The data, if they are no longer where `detect` found them.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the page as one .html file that needs no server, and end.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="With --export: how many suspects go into the file.")] = 1000,
+    patch: Annotated[
+        Path | None, typer.Option(help="Write the decisions so far as a patch (.jsonl or .parquet), and end.")
+    ] = None,
+) -> None:
+    """Go through the suspects in a local page and decide; every decision is saved at once."""
+    from eigenclean.extras import require
+
+    if export is not None and export.suffix.lower() not in (".html", ".htm"):
+        raise InvalidOption(f"review: --export writes an .html file, got {export}")
+    if most < 1:
+        raise InvalidOption(f"review: --most must be at least 1, got {most}")
+    if patch is None and export is None:
+        for module in ("starlette", "uvicorn"):
+            require(module, extra="review", caller="eigenclean review")
+    from eigenclean.review import Review
+
+    with working():
+        opened = Review.open(run, source=source)
+    try:
+        for note in opened.notes:
+            mention(f"note: {note}")
+        if patch is not None:
+            made = opened.patch()
+            made.save(patch)
+            say(f"{made}; written to {patch}")
+        if export is not None:
+            _export(opened, export, reviewer, most)
+        if patch is None and export is None:
+            _serve(opened, port, browser, reviewer)
+    finally:
+        opened.close()
+
+
+def _export(opened: "Review", path: Path, reviewer: str | None, most: int) -> None:
+    from eigenclean.files import write_text
+    from eigenclean.review.run import user_name
+    from eigenclean.review.single import single_page
+
+    write_text(path, single_page(opened, reviewer=reviewer or user_name(), most=most))
+    n = len(opened.suspects)
+    part = f"all {n}" if n <= most else f"the worst {most} of {n}"
+    say(f"{part} suspects written to {path}; the file holds the data that it shows")
+
+
+def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | None) -> None:
+    import sys
+    import webbrowser
+
+    from eigenclean.review.serve import serve
+
+    def announce(link: str) -> None:
+        say(f"Review at {link}")
+        sys.stdout.flush()
+
+    def ready(link: str) -> None:
+        mention(f"{len(opened.suspects)} suspects; decisions are saved to {opened.store.path}; Ctrl-C ends it")
+        if browser:
+            webbrowser.open(link)
+
+    serve(opened, port=port, reviewer=reviewer, announce=announce, ready=ready)
+    judged = sum(decision["state"] != "open" for decision in opened.decisions())
+    say(f"{judged} of {len(opened.suspects)} suspects are judged; export them with --patch patch.jsonl")

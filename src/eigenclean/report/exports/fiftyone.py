@@ -1,0 +1,37 @@
+"""Labels for FiftyOne: the ``labels.json`` of its ``FiftyOneImageClassificationDataset``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eigenclean.errors import InvalidData
+from eigenclean.files import write_text
+from eigenclean.report.exports.rows import Rows
+
+
+def to_fiftyone(rows: Rows, path: Path) -> None:
+    """The given label of every image, by its absolute path; what the verdict says is in the label's attributes.
+
+    ``mistakenness`` is what FiftyOne calls the probability that a label is wrong.
+    """
+    files = rows.files()
+    if files is None:
+        raise InvalidData(
+            "fiftyone shows image files, and this run has none: name the folder that the ids are files in with "
+            "--images"
+        )
+    labels = {file.resolve().as_posix(): _classification(row) for row, file in zip(rows, files, strict=True)}
+    write_text(path, json.dumps({"classes": rows.classes, "labels": labels}, ensure_ascii=False, indent=1) + "\n")
+
+
+def _classification(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "label": str(row["given_label"]),
+        "attributes": {
+            "eigenclean_id": str(row["id"]),
+            "is_label_issue": row["is_label_issue"],
+            "mistakenness": 1.0 - row["label_score"],
+            "suggested_label": str(row["suggested_label"]),
+            "suggested_confidence": row["suggested_confidence"],
+        },
+    }

@@ -1,0 +1,5 @@
+"""A local page on which people decide about suspected labels; decisions in SQLite, and as a patch."""
+
+from eigenclean.review.run import Review
+
+__all__ = ["Review"]

@@ -1,0 +1,143 @@
+"""Who gets in: the browser of whoever can read the terminal, from this page, by this address. Nobody else.
+
+The server listens on this machine alone, but every web page that the browser has open can send requests there, and
+every user of the machine can connect. So each request must
+
+* carry the cookie that the link in the terminal was exchanged for (other users, other pages);
+* name this very address as its Host: a foreign name that resolves to this machine is DNS rebinding;
+* come from this page, by Origin and Sec-Fetch-Site, when it changes or reads data: else it is request forgery.
+"""
+
+import secrets
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1 << 20  # of one request
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE = ("GET", "HEAD")
+_ENTER = "This page opens with the link that `eigenclean review` printed in the terminal.\n"
+_USED = "This link was used already. A new one is in the terminal.\n"
+
+
+class Guard:
+    """Wraps the application; lets through what may pass and puts the headers on every answer.
+
+    Args:
+        app: what is guarded.
+        port: where the server listens.
+        announce: called with a new link when one was used up by someone who had it.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, announce: Callable[[str], None]) -> None:
+        self._app = app
+        self._port = port
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._announce = announce
+        self._session = secrets.token_urlsafe(32)
+        self._token = secrets.token_urlsafe(32)
+        self._used: set[str] = set()
+        self.cookie = f"eigenclean-review-{port}"  # cookies do not know about ports
+
+    @property
+    def link(self) -> str:
+        """Opens the page once."""
+        return f"http://127.0.0.1:{self._port}/?token={self._token}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":  # no web sockets here
+            return
+        refusal = self._refusal(scope)
+        app = self._app if refusal is None else refusal
+        await app(scope, _limited(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers, method = Headers(scope=scope), scope["method"]
+        host = headers.getlist("host")
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            return _no(421, "This server answers to 127.0.0.1 and localhost only.\n")
+        origins = headers.getlist("origin")
+        if any(origin != f"http://{host[0].lower()}" for origin in origins):
+            return _no(403, "Requests from other pages are refused.\n")
+        if method not in _SAFE:
+            if not origins or headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+                return _no(403, "Changes are accepted from the page itself only.\n")
+            if not headers.get("content-length", "").isdigit() or int(headers["content-length"]) > MOST_BYTES:
+                return _no(413, f"A request must say its length, at most {MOST_BYTES} bytes.\n")
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if token is not None and scope["path"] == "/" and method in _SAFE:
+            return self._enter(token[0], headers)
+        if not self._knows(headers):
+            return _no(403, _ENTER)
+        # A link on a foreign page may open ours, but its scripts and pictures may not ask for anything.
+        navigates = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and not navigates:
+            return _no(403, "Requests from other pages are refused.\n")
+        return None
+
+    def _enter(self, token: str, headers: Headers) -> Response:
+        """Exchange the one-time token for the cookie."""
+        offered = token.encode()
+        if secrets.compare_digest(offered, self._token.encode()):
+            self._used.add(self._token)
+            self._token = secrets.token_urlsafe(32)
+            answer = RedirectResponse("/", status_code=303)
+            answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+            return answer
+        if self._knows(headers):
+            return RedirectResponse("/", status_code=303)
+        if any(secrets.compare_digest(offered, used.encode()) for used in self._used):
+            self._announce(self.link)
+            return _no(403, _USED)
+        return _no(403, _ENTER)
+
+    def _knows(self, headers: Headers) -> bool:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return False
+        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self._session.encode())
+
+
+def _no(status: int, sentence: str) -> Response:
+    return PlainTextResponse(sentence, status)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Cut a body off that is longer than it said it would be."""
+    left = MOST_BYTES
+
+    async def limited() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        return {"type": "http.disconnect"} if left < 0 else message
+
+    return limited
+
+
+def _with_headers(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return with_headers

@@ -1,0 +1,76 @@
+// Another label: type some of it, press Enter.
+import { byId, label, make } from "./dom.js";
+
+const MOST = 60;
+
+export class Chooser {
+  constructor(model) {
+    this.model = model;
+    this.dialog = byId("chooser");
+    this.input = byId("chooser-input");
+    this.list = byId("chooser-list");
+    this.input.addEventListener("input", () => this.#offer());
+    this.input.addEventListener("keydown", (event) => this.#key(event));
+    this.list.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (option) this.#choose(Number(option.dataset.code));
+    });
+    this.dialog.addEventListener("click", (event) => { if (event.target === this.dialog) this.dialog.close(); });
+    this.dialog.addEventListener("close", () => { // told late: it may be open again by now
+      if (!this.dialog.open) { this.chosen?.(null); this.chosen = null; }
+    });
+  }
+
+  // Resolves to the number of a class, or null. Likely labels come first while nothing is typed.
+  ask(avoid, likely) {
+    this.chosen?.(null);
+    this.avoid = avoid;
+    this.likely = likely;
+    this.input.value = "";
+    this.dialog.showModal();
+    this.#offer();
+    return new Promise((resolve) => { this.chosen = resolve; });
+  }
+
+  #offer() {
+    const words = this.input.value.trim().toLowerCase();
+    const names = this.model.run.labels.text;
+    const rank = (code) => {
+      const name = names[code].toLowerCase();
+      if (!words) return this.likely.indexOf(code) >= 0 ? this.likely.indexOf(code) : 1000 + code;
+      if (name === words) return 0;
+      return name.startsWith(words) ? 1 : name.includes(words) ? 2 : -1;
+    };
+    this.options = names.map((_, code) => ({ code, rank: code === this.avoid ? -1 : rank(code) }))
+      .filter(({ rank: r }) => r >= 0).sort((a, b) => a.rank - b.rank || a.code - b.code).slice(0, MOST).map(({ code }) => code);
+    this.at = 0;
+    this.#draw();
+  }
+
+  #draw() {
+    this.list.replaceChildren(...(this.options.length
+      ? this.options.map((code, at) => make("li", { role: "option", id: `choice-${at}`, "data-code": code, "aria-selected": String(at === this.at) }, label(this.model.name(code))))
+      : [make("li", { class: "soft" }, "There is no such label.")]));
+    const active = this.list.children[this.at];
+    if (this.options.length) this.input.setAttribute("aria-activedescendant", `choice-${this.at}`);
+    else this.input.removeAttribute("aria-activedescendant");
+    active?.scrollIntoView({ block: "nearest" });
+  }
+
+  #key(event) {
+    const n = this.options.length;
+    if (event.key === "ArrowDown" && n) this.at = (this.at + 1) % n;
+    else if (event.key === "ArrowUp" && n) this.at = (this.at + n - 1) % n;
+    else if (event.key === "Enter") { event.preventDefault(); if (n) this.#choose(this.options[this.at]); return; }
+    else return;
+    event.preventDefault();
+    this.#draw();
+  }
+
+  #choose(code) {
+    const { chosen } = this;
+    this.chosen = null;
+    this.dialog.close();
+    chosen?.(code);
+  }
+}

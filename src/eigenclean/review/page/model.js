@@ -1,0 +1,136 @@
+// The suspects, where each stands, which of them are shown, and which one is looked at.
+
+export const STATES = ["open", "keep", "relabel", "remove", "unsure"];
+const BANDS = { sure: [0.95, 2], likely: [0.75, 0.95], borderline: [-1, 0.75] };
+
+export class Model extends EventTarget {
+  constructor({ run, decisions, seq }) {
+    super();
+    this.run = run;
+    this.n = run.row.length;
+    this.given = Int32Array.from(run.given);
+    this.suggested = Int32Array.from(run.suggested);
+    this.wrong = Float32Array.from(run.wrong);
+    this.state = new Uint8Array(this.n);
+    this.label = new Int32Array(this.n).fill(-1);
+    this.base = new Float64Array(this.n); // number of the last entry about it
+    this.by = new Map(); // who decided, and when
+    this.seq = seq;
+    this.judged = 0;
+    this.filter = { pair: "", band: "", state: "", id: "" };
+    this.current = this.n > 0 ? 0 : -1;
+    this.#take(decisions);
+    this.#select();
+    this.current = this.nextOpen(-1) ?? this.current;
+  }
+
+  name(code) { return this.run.labels.text[code] ?? "?"; }
+  id(item) { return this.run.ids.text[item]; }
+  stateOf(item) { return STATES[this.state[item]]; }
+  place(item) { return item < 0 ? -1 : this.places[item]; }
+
+  // Entries of the history, from wherever they come; an older one never overwrites a newer one.
+  apply(entries) {
+    if (!this.#take(entries)) return;
+    if (this.filter.state) this.#select();
+    this.#tell("decided");
+  }
+
+  setFilter(change) {
+    Object.assign(this.filter, change);
+    this.#select();
+    if (this.place(this.current) < 0) this.current = this.order.length ? this.nextOpen(-1) ?? this.order[0] : -1;
+    this.#tell("filtered");
+  }
+
+  go(item) {
+    if (item === null || item === undefined || item < 0 || item === this.current) return;
+    this.current = item;
+    this.#tell("moved");
+  }
+
+  // The neighbour in the list that is shown; when the current one has left the list, where it used to be.
+  step(by) {
+    if (!this.order.length) return null;
+    const at = this.place(this.current);
+    const from = at >= 0 ? at + by : by > 0 ? this.#after(this.current) : this.#after(this.current) - 1;
+    return this.order[Math.min(this.order.length - 1, Math.max(0, from))];
+  }
+
+  // The next suspect that nobody has judged, going round; null when there is none.
+  nextOpen(item) {
+    const n = this.order.length;
+    const start = item < 0 ? 0 : this.place(item) >= 0 ? this.place(item) + 1 : this.#after(item);
+    for (let step = 0; step < n; step++) {
+      const candidate = this.order[(start + step) % n];
+      if (this.state[candidate] === 0 && candidate !== item) return candidate;
+    }
+    return null;
+  }
+
+  // 1 where the label was found wrong, 0 where it was found right, -1 where nobody knows.
+  verdicts() {
+    const codes = Int8Array.of(-1, 0, 1, 1, -1);
+    return Int8Array.from(this.state, (state) => codes[state]);
+  }
+
+  #after(item) { // the order is ascending: worst first
+    let low = 0, high = this.order.length;
+    while (low < high) { const mid = (low + high) >> 1; if (this.order[mid] < item) low = mid + 1; else high = mid; }
+    return low;
+  }
+
+  #take(entries) {
+    let changed = false;
+    for (const { seq, item, state, label, reviewer, time } of entries) {
+      if (seq <= this.base[item]) continue;
+      const code = STATES.indexOf(state);
+      this.judged += Number(code > 0) - Number(this.state[item] > 0);
+      this.state[item] = code;
+      this.label[item] = label ?? -1;
+      this.base[item] = seq;
+      this.by.set(item, { reviewer, time });
+      changed = true;
+    }
+    return changed;
+  }
+
+  #select() {
+    const { pair, band, state, id } = this.filter;
+    const [kind, given, suggested] = pair.split(":");
+    const [low, high] = BANDS[band] ?? [-1, 2];
+    const wanted = state === "" ? -1 : STATES.indexOf(state);
+    const words = id.trim().toLowerCase();
+    const order = new Int32Array(this.n);
+    let n = 0;
+    for (let i = 0; i < this.n; i++) {
+      if (wanted >= 0 && this.state[i] !== wanted) continue;
+      if (this.wrong[i] < low || this.wrong[i] >= high) continue;
+      if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
+      if (kind === "given" && this.given[i] !== Number(given)) continue;
+      if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
+      if (words && !this.run.ids.text[i].toLowerCase().includes(words)) continue;
+      order[n++] = i;
+    }
+    this.order = order.subarray(0, n);
+    this.places = new Int32Array(this.n).fill(-1);
+    this.order.forEach((item, place) => { this.places[item] = place; });
+  }
+
+  #tell(what) { this.dispatchEvent(new Event(what)); }
+}
+
+// The choices of the first filter: frequent pairs, then each label.
+export function pairs(model) {
+  const both = new Map(), given = new Map(), suggested = new Map();
+  const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
+  for (let i = 0; i < model.n; i++) {
+    add(given, model.given[i]);
+    if (model.suggested[i] >= 0) {
+      add(suggested, model.suggested[i]);
+      add(both, `${model.given[i]}:${model.suggested[i]}`);
+    }
+  }
+  const frequent = (map) => [...map].sort((a, b) => b[1] - a[1]);
+  return { both: frequent(both).slice(0, 1000), given: frequent(given), suggested: frequent(suggested) };
+}

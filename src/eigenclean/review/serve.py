@@ -1,0 +1,78 @@
+"""Starts the page on this machine, for this machine."""
+
+import errno
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from eigenclean.errors import InvalidOption
+from eigenclean.review.app import make_app
+from eigenclean.review.guard import Guard
+from eigenclean.review.run import Review, user_name
+
+HOST = "127.0.0.1"
+PORT = 8765
+_TRIED = 20  # ports after the usual one
+
+
+def serve(
+    review: Review,
+    *,
+    port: int | None = None,
+    reviewer: str | None = None,
+    announce: Callable[[str], None],
+    ready: Callable[[str], None] = lambda link: None,
+) -> None:
+    """Serve the page until Ctrl-C.
+
+    Args:
+        review: the opened run.
+        port: where to listen; by default 8765 or the next free one, 0 for any.
+        reviewer: who decides; by default the user's name.
+        announce: told every new link that opens the page.
+        ready: called once with the first link when the server listens.
+    """
+    listening = listen(port)
+    with listening:
+        port = listening.getsockname()[1]
+        app = Guard(make_app(review, reviewer=reviewer or user_name()), port=port, announce=announce)
+        announce(app.link)
+        ready(app.link)  # the socket listens already: whoever connects now is answered in a moment
+        try:
+            make_server(app).run(sockets=[listening])
+        except KeyboardInterrupt:  # Ctrl-C is how it ends
+            return
+
+
+def make_server(app: Guard) -> uvicorn.Server:
+    """What carries requests to the application; it writes no log, because requests hold the token."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=2,
+        )
+    )
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket on this machine's own address."""
+    for candidate in [port] if port is not None else range(PORT, PORT + _TRIED):
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((HOST, candidate))
+            made.listen(128)
+            return made
+        except (OSError, OverflowError) as error:
+            made.close()
+            if port is None and isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+                continue
+            reason = error.strerror if isinstance(error, OSError) else "ports are numbers from 0 to 65535"
+            raise InvalidOption(f"review: cannot listen on port {candidate}: {reason}; choose another") from None
+    raise InvalidOption(f"review: ports {PORT} to {PORT + _TRIED - 1} are all taken; choose one with --port")

@@ -1,0 +1,117 @@
+"""The flagged labels of a verdict, worst first, with classes as numbers: what the page lists."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.metrics.noise_rate import noise_rate_interval
+from eigenclean.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Suspects:
+    """One position per flagged label, worst first.
+
+    Attributes:
+        verdict: what they were taken from.
+        rows: rows of the verdict.
+        classes: every label that was given or is suggested, sorted.
+        codes: for all rows of the verdict, the number of the given class.
+        given: the number of the given class.
+        suggested: the number of the suggested class; -1 when it is the given one.
+    """
+
+    verdict: Verdict
+    rows: Ints
+    classes: Array
+    codes: Ints
+    given: Ints
+    suggested: Ints
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> "Suspects":
+        """The suspects of a verdict."""
+        rows = verdict.suspects()
+        classes = np.unique(np.concatenate([verdict.labels, verdict.suggested[rows]]))
+        codes = np.searchsorted(classes, verdict.labels)
+        proposed = np.searchsorted(classes, verdict.suggested[rows])
+        return cls(verdict, rows, classes, codes, codes[rows], np.where(proposed == codes[rows], -1, proposed))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def p_wrong(self) -> Float64s:
+        """Probability that the given label is wrong."""
+        return 1.0 - np.nan_to_num(np.asarray(self.verdict.p_clean[self.rows], dtype=np.float64), nan=0.5)
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The classes as plain values."""
+        labels: list[Any] = self.classes.tolist()
+        return labels
+
+    @cached_property
+    def ids(self) -> list[Any]:
+        """The ids as plain values."""
+        ids: list[Any] = self.verdict.ids[self.rows].tolist()
+        return ids
+
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """The position of each id."""
+        return {id: place for place, id in enumerate(self.ids)}
+
+    @cached_property
+    def code(self) -> dict[Any, int]:
+        """The number of each label."""
+        return {label: number for number, label in enumerate(self.labels)}
+
+    @cached_property
+    def key(self) -> str:
+        """A fingerprint: the same suspects with the same suggestions in the same order."""
+        digest = hashlib.blake2b(digest_size=12)
+        for part in (self.rows, self.given, self.suggested, self.p_wrong.round(6)):
+            digest.update(np.ascontiguousarray(part).data)
+        digest.update(repr(self.labels).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def describe(self, most: int | None = None) -> dict[str, Any]:
+        """All that the page needs to list, filter and count the ``most`` worst of them (or all), as columns."""
+        verdict, n, rows = self.verdict, len(self.verdict), self.rows[:most]
+        rest = np.nan_to_num(np.delete(verdict.p_clean, rows), nan=0.5)
+        low, high = noise_rate_interval(rest) if len(rest) else (0.0, 0.0)
+        return {
+            "key": self.key,
+            "method": verdict.method,
+            "n_samples": n,
+            "n_flagged": verdict.n_flagged,
+            # The labels that are not listed: what the detector itself thinks of them, for the live estimate.
+            "rest": {
+                "n": len(rest),
+                "rate": float(np.mean(1 - rest)) if len(rest) else 0.0,
+                "low": low,
+                "high": high,
+            },
+            # Numbers above 2**53 would lose digits in a browser, so ids and labels travel as text.
+            "labels": {"kind": _kind(self.classes), "text": [_text(label) for label in self.labels]},
+            "ids": {"kind": _kind(verdict.ids), "text": [_text(id) for id in self.ids[:most]]},
+            "row": rows.tolist(),
+            "given": self.given[:most].tolist(),
+            "suggested": self.suggested[:most].tolist(),
+            "wrong": np.round(self.p_wrong[:most], 4).tolist(),
+            "confidence": np.round(np.nan_to_num(verdict.suggested_confidence[rows]), 4).tolist(),
+        }
+
+
+def _kind(values: Array) -> str:
+    """How a value of this array is written in JSON: with quotes or without."""
+    return "text" if values.dtype.kind in "USO" else "plain"
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

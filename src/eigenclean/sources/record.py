@@ -1,0 +1,54 @@
+"""Which source a run was made from, as a record that opens it again."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eigenclean.errors import InvalidData
+from eigenclean.sources import Source, open_source
+from eigenclean.sources.named import is_named
+
+OPTIONS = ("labels", "label_column", "feature_columns", "id_column", "text_column", "split")
+
+
+def source_record(name: str, **options: Any) -> dict[str, Any]:
+    """What `open_source` was called with, and the folder that paths were relative to, for JSON.
+
+    >>> record = source_record("x.csv", label_column="y", labels=None)
+    >>> record["name"], record["label_column"], "labels" in record
+    ('x.csv', 'y', False)
+    """
+    given = {
+        option: os.fspath(value) if isinstance(value, os.PathLike) else value
+        for option, value in options.items()
+        if value is not None
+    }
+    return {"name": os.fspath(name), "folder": os.getcwd(), **given}
+
+
+def reopen(record: Mapping[str, Any]) -> Source:
+    """Open the source again: where it was, or by the same name in the folder we are in now."""
+    name, folder = str(record.get("name", "")), Path(str(record.get("folder", "")))
+    options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
+    if not name:
+        raise InvalidData("the run does not say which source it was made from; run `eigenclean detect` again")
+    for base in dict.fromkeys((folder, Path())):
+        path = _placed(name, base)
+        if path is not None:
+            if isinstance(options.get("labels"), str):
+                options["labels"] = _placed(options["labels"], base) or options["labels"]
+            return open_source(path, **options)
+    return open_source(name, **options)  # a bundled data set, or the sentence that says what is missing
+
+
+def _placed(name: str, base: Path) -> str | None:
+    """The name with its path in ``base``, when there is something."""
+    if (base / name).exists():
+        return str(base / name)
+    if is_named(name):
+        layout, _, rest = name.partition(":")
+        path, mark, options = rest.partition("?")
+        if (base / Path(path).expanduser()).exists():
+            return f"{layout}:{base / Path(path).expanduser()}{mark}{options}"
+    return None

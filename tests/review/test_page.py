@@ -1,0 +1,552 @@
+"""The page in a real browser: everything by keyboard, everything saved, nothing foreign run."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from scipy import stats
+
+from eigenclean.patch import Patch
+from eigenclean.review import Review
+from eigenclean.review.store import Change
+from eigenclean.verdict import Verdict
+
+Look = Callable[..., Any]
+KEYS = {"k": "keep", "a": "relabel", "t": "unsure", "r": "remove"}
+
+
+@pytest.fixture
+def served(opened: Review, serving: Callable[[Review], Any]) -> Any:
+    """A server of one's own, because here people decide."""
+    return serving(opened)
+
+
+def states(review: Review) -> dict[int, tuple[str, int]]:
+    """What is in the file of decisions, by place in the list."""
+    return {d["item"]: (d["state"], d["label"]) for d in review.decisions() if d["state"] != "open"}
+
+
+def judged(page: Page, n: int) -> None:
+    expect(page.locator("#progress-text")).to_contain_text(f"{n} of ")
+
+
+def current(page: Page) -> int:
+    active = page.locator("#list").get_attribute("aria-activedescendant")
+    assert active is not None
+    return int(active.removeprefix("row-"))
+
+
+def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, look: Look) -> None:
+    review = served.review
+    page = look(served.guard.link).page
+    expect(page.locator("#change")).to_be_visible()
+    assert "token" not in page.url  # it does not stay in the address, nor in the history
+    keys = "aaakatarkaaataakrkaa"
+    for number, key in enumerate(keys, start=1):
+        place = current(page)
+        assert place == number - 1  # worst first
+        page.keyboard.press(key)
+        judged(page, number)
+        expect(page.locator("#live")).to_contain_text("Saved")
+        assert states(review)[place][0] == KEYS[key]  # the page says so because the file does
+    suggested = review.suspects.suggested
+    expected = {i: (KEYS[key], int(suggested[i]) if key == "a" else -1) for i, key in enumerate(keys)}
+    assert states(review) == expected
+
+    for back in (19, 18):
+        page.keyboard.press("u")
+        judged(page, back)
+        assert current(page) == back
+        expect(page.locator("#live")).to_contain_text("Undone")
+    page.keyboard.press("k")
+    judged(page, 19)
+    page.keyboard.press("Control+z")
+    judged(page, 18)
+    expected = {i: state for i, state in expected.items() if i < 18}
+    assert states(review) == expected
+    assert len(review.store.history()) == 24  # nothing was taken out of the history
+
+    page.locator("#filter-state").select_option("relabel")
+    shown = sum(state == "relabel" for state, _ in expected.values())
+    expect(page.locator("#shown")).to_have_text(f"{shown} of {len(review.suspects)} suspects")
+    assert page.locator("#list [role=option]").count() == shown
+
+    page.reload()
+    judged(page, 18)
+    assert current(page) == 18  # and goes on where one stopped
+    page.keyboard.press("u")  # undo remembers beyond a reload
+    judged(page, 17)
+    assert states(review) == {i: state for i, state in expected.items() if i < 17}
+
+
+def test_every_key_does_what_the_help_says(served: Any, look: Look) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    for key, place in (("n", 1), ("ArrowRight", 2), ("p", 1), ("ArrowLeft", 0), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert current(page) == place
+    page.keyboard.press("g")
+    expect(page.locator("#grid")).to_be_visible()
+    page.keyboard.press("g")
+    expect(page.locator("#one")).to_be_visible()
+    page.keyboard.press("f")
+    expect(page.locator("#filter-pair")).to_be_focused()
+    page.locator("#stage").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("k")  # a dialog is no place to decide
+    page.get_by_label("Letters decide").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowRight")
+    assert current(page) == 1
+    assert states(served.review) == {}
+    page.locator("#filter-id").fill("ka")  # letters in a field are letters
+    assert states(served.review) == {}
+
+
+def test_another_label_is_found_by_typing(served: Any, look: Look) -> None:
+    review = served.review
+    page = look(served.guard.link).page
+    judged(page, 0)
+    given = int(review.suspects.given[0])
+    other = (given + 3) % 10
+    page.keyboard.press("o")
+    options = page.locator("#chooser-list [role=option]")
+    expect(options).to_have_count(9)  # all but the given one
+    assert options.first.text_content() == str(review.suspects.labels[review.suspects.suggested[0]])  # likely first
+    page.keyboard.type(str(other))
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    judged(page, 1)
+    assert states(review) == {0: ("relabel", other)}
+    page.keyboard.press("o")
+    page.keyboard.type("no such label")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    judged(page, 1)
+    page.keyboard.press("o")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    judged(page, 2)
+
+
+def test_filters_select_what_they_say(served: Any, look: Look) -> None:
+    review = served.review
+    suspects = review.suspects
+    page = look(served.guard.link).page
+    judged(page, 0)
+
+    def shows(mask: Any) -> None:
+        n = int(np.count_nonzero(mask))
+        text = f"{n} of {len(suspects)} suspects" if n < len(suspects) else f"{n} suspects"
+        expect(page.locator("#shown")).to_have_text(text)
+        if n:
+            assert current(page) == int(np.flatnonzero(mask)[0])
+        else:
+            expect(page.locator("#empty")).to_have_text("No suspect matches.")
+
+    pair = (suspects.given == suspects.given[0]) & (suspects.suggested == suspects.suggested[0])
+    page.locator("#filter-pair").select_option(f"both:{suspects.given[0]}:{suspects.suggested[0]}")
+    shows(pair)
+    page.locator("#filter-band").select_option("borderline")
+    shows(pair & (suspects.p_wrong < 0.75))
+    page.locator("#filter-pair").select_option("")
+    shows(suspects.p_wrong < 0.75)
+    page.locator("#filter-band").select_option("sure")
+    shows(suspects.p_wrong >= 0.95)
+    page.locator("#filter-pair").select_option("given:3")
+    shows((suspects.p_wrong >= 0.95) & (suspects.given == 3))
+    page.locator("#filter-pair").select_option("suggested:3")
+    shows((suspects.p_wrong >= 0.95) & (suspects.suggested == 3))
+    page.locator("#filter-pair").select_option("")
+    page.locator("#filter-band").select_option("")
+    page.locator("#filter-id").fill("7")
+    shows(np.array(["7" in str(id) for id in suspects.ids]))
+    page.locator("#filter-id").fill("nothing")
+    shows(np.zeros(len(suspects), dtype=bool))
+    page.locator("#stage").focus()
+    page.keyboard.press("a")  # there is nothing to decide about
+    page.locator("#filter-id").fill("")
+    page.locator("#filter-state").select_option("open")
+    expect(page.locator("#shown")).to_have_text(f"{len(suspects)} suspects")
+    page.locator("#stage").focus()
+    for n in (1, 2, 3):  # what is judged leaves the list, the next one takes its place
+        page.keyboard.press("k")
+        judged(page, n)
+        assert current(page) == n
+    assert states(review) == dict.fromkeys(range(3), ("keep", -1))
+
+
+def test_a_grid_sweeps_many_at_once_and_undo_takes_them_back_together(served: Any, look: Look) -> None:
+    review = served.review
+    page = look(served.guard.link).page
+    judged(page, 0)
+    page.get_by_role("button", name="Grid").click()
+    cells = page.locator("#cells")
+    expect(cells).to_be_focused()
+    for key in ("Space", "ArrowRight", "ArrowRight", "Space", "ArrowDown", "Space"):
+        page.keyboard.press(key)
+    chosen = [int(c.get_attribute("data-item") or -1) for c in cells.locator("[aria-selected=true]").all()]
+    assert sorted(chosen)[:2] == [0, 2] and len(chosen) == 3
+    page.keyboard.press("a")
+    judged(page, 3)
+    assert states(review) == {i: ("relabel", int(review.suspects.suggested[i])) for i in chosen}
+    cells.locator("[data-item='4']").click()
+    cells.locator("[data-item='7']").click(modifiers=["Shift"])
+    expect(page.locator("#selected")).to_have_text("4 suspects selected")
+    page.keyboard.press("k")
+    judged(page, 3 + len({4, 5, 6, 7} - set(chosen)))
+    page.keyboard.press("u")
+    judged(page, 3)
+    page.locator("#filter-state").select_option("open")
+    page.get_by_role("button", name="Select all").click()
+    expect(page.locator("#selected")).to_have_text(f"{len(review.suspects) - 3} suspects selected")
+    page.get_by_role("button", name="Accept all").click()
+    judged(page, len(review.suspects))
+    expect(page.locator("#empty")).to_be_visible()
+    assert {state for state, _ in states(review).values()} == {"relabel"}
+    page.keyboard.press("u")
+    judged(page, 3)
+
+
+def test_two_tabs_and_two_people_see_each_other(served: Any, look: Look) -> None:
+    first = look(served.guard.link)
+    judged(first.page, 0)
+    second = look(f"http://{served.host}/", beside=first)  # the same browser is in already
+    judged(second.page, 0)
+    third = look(served.guard.link)  # someone else, with a link of their own
+    judged(third.page, 0)
+    third.page.keyboard.press("?")
+    third.page.get_by_label("Decisions are signed").fill("Grace")
+    third.page.keyboard.press("Escape")
+    first.page.keyboard.press("k")
+    for watched in (second, third):
+        judged(watched.page, 1)
+    third.page.keyboard.press("n")
+    third.page.keyboard.press("a")
+    for watched in (first, second):
+        judged(watched.page, 2)
+    second.page.keyboard.press("n")
+    expect(second.page.locator("#meta")).to_contain_text("by Grace")
+    assert [entry.reviewer for entry in served.review.store.history()] == ["Ada", "Grace"]
+
+
+def test_someone_elses_decision_is_not_overwritten_unseen(served: Any, look: Look) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    page.route("**/api/changes*", lambda route: route.fulfill(json={"changes": [], "seq": 0}))  # it hears of nobody
+    review = served.review
+    review.store.record([Change(review.suspects.ids[0], 0, "keep")], reviewer="Bob", action="x")
+    page.keyboard.press("a")
+    expect(page.locator("#live")).to_contain_text("judged by someone else")
+    judged(page, 1)
+    assert states(review) == {0: ("keep", -1)}
+
+
+def test_nothing_is_said_before_it_is_saved(served: Any, look: Look) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    with served.review.store._lock:  # a disk that takes its time
+        page.keyboard.press("a")
+        page.wait_for_timeout(400)
+        page.keyboard.press("a")  # impatience must not judge the next suspect unseen
+        expect(page.locator("#live")).to_contain_text("Still saving")
+        judged(page, 0)
+        assert current(page) == 0
+    judged(page, 1)
+    assert current(page) == 1
+    page.wait_for_timeout(200)
+    assert states(served.review).keys() == {0}
+
+
+def test_the_patch_holds_the_decisions(served: Any, look: Look, tmp_path: Path) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    for n, key in enumerate("akrt", start=1):
+        page.keyboard.press(key)
+        judged(page, n)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Export").click()
+    assert waiting.value.suggested_filename == "patch.jsonl"
+    waiting.value.save_as(tmp_path / "patch.jsonl")
+    patch = Patch.load(tmp_path / "patch.jsonl")
+    suspects, verdict = served.review.suspects, served.review.suspects.verdict
+    assert patch.decision.tolist() == ["relabel", "keep", "remove", "unsure"]
+    np.testing.assert_array_equal(patch.ids, verdict.ids[suspects.rows[:4]])
+    np.testing.assert_array_equal(patch.old, verdict.labels[suspects.rows[:4]])
+    assert patch.new[0] == verdict.suggested[suspects.rows[0]]
+    np.testing.assert_allclose(patch.score, verdict.p_clean[suspects.rows[:4]])
+    assert patch.data_hash == served.review.data_hash
+    assert set(patch.reviewer.tolist()) == {"Ada"}
+
+
+def test_hostile_strings_run_nothing(
+    mails: Path, look: Look, serving: Callable[[Review], Any], tmp_path: Path
+) -> None:
+    review = Review.open(shutil.copytree(mails / "run", tmp_path / "run"))
+    page = look(serving(review).guard.link).page
+    judged(page, 0)
+    page.evaluate("document.getElementById('reviewer').value = '<img src=x onerror=alert(9)>'")
+    for n, key in enumerate("akt", start=1):
+        page.keyboard.press(key)
+        judged(page, n)
+    page.keyboard.press("p")
+    page.keyboard.press("o")
+    page.keyboard.type("<")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.wait_for_timeout(300)
+    assert page.locator("img, [onerror], [onmouseover]").count() == 0
+    assert page.locator("script").count() == 1
+    assert "<script>alert(1)</script>" in page.locator("body").inner_text()
+    assert page.evaluate("Object.keys(window).filter((name) => name.includes('pwned'))") == []
+    review.close()
+
+
+def test_the_policy_stops_what_would_get_through(served: Any, browser: Any) -> None:
+    """Were there ever a hole, the browser itself would refuse: no markup from strings, no inline script."""
+    page = browser.new_context().new_page()
+    page.goto(served.guard.link)
+    judged(page, 0)
+    for code in (
+        "document.body.innerHTML = '<img src=x onerror=\"window.pwned = 1\">'",
+        "const s = document.createElement('script'); s.textContent = 'window.pwned = 1'; document.body.append(s)",
+        "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')",
+    ):
+        refused = page.evaluate(f"() => {{ try {{ {code}; return false; }} catch (error) {{ return true; }} }}")
+        assert refused, code
+    broken = page.evaluate(
+        "() => new Promise((done) => { const i = new Image(); i.onerror = () => done(true);"
+        " i.onload = () => done(false); i.src = 'data:image/png;base64,iVBORw0KGgo='; })"
+    )
+    assert broken  # pictures come from the server alone
+    assert page.evaluate("window.pwned === undefined")
+    page.context.close()
+
+
+def test_the_estimate_is_what_the_decisions_say(served: Any, look: Look) -> None:
+    """Against the same model without bins, integrated by SciPy."""
+    page = look(served.guard.link).page
+    judged(page, 0)
+    rng = np.random.default_rng(0)
+    cases = [
+        (rng.beta(8, 1, 300), np.full(300, -1)),
+        (rng.beta(8, 1, 300), np.where(np.arange(300) < 40, np.arange(300) % 10 > 0, -1)),
+        (np.full(200, 0.999), np.where(np.arange(200) < 60, np.arange(200) % 3 > 0, -1)),  # much too sure
+        (rng.beta(3, 2, 50), (rng.random(50) < 0.4).astype(int)),  # all judged
+    ]
+    for wrong, verdicts in cases:
+        rest = {"n": 1000, "rate": 0.02, "low": 0.01, "high": 0.04}
+        got = page.evaluate(
+            "async (given) => (await import('/page/estimate.js')).estimate(...given)",
+            [wrong.tolist(), verdicts.astype(int).tolist(), rest],
+        )
+        mean, low, high = _oracle(wrong, verdicts)
+        np.testing.assert_allclose(got["precision"], np.array([mean, low, high]) / len(wrong), atol=0.012)
+        total = len(wrong) + 1000
+        expected = (
+            (mean + 20) / total,
+            (mean + 20 - np.hypot(mean - low, 10)) / total,
+            (mean + 20 + np.hypot(high - mean, 20)) / total,
+        )
+        np.testing.assert_allclose(got["noise"], expected, atol=0.004)
+        assert got["precision"][1] <= got["precision"][0] <= got["precision"][2]
+
+
+def _oracle(wrong: Any, verdicts: Any) -> tuple[float, float, float]:
+    logit = np.log(np.clip(wrong, 1e-4, None) / np.clip(1 - wrong, 1e-4, None))
+    shifts = np.linspace(-12, 12, 801)
+    log = stats.t.logpdf(shifts / np.log(2), 3)
+    done, open_ = verdicts >= 0, verdicts < 0
+    p = 1 / (1 + np.exp(-(logit[:, None] + shifts)))
+    log = log + np.log(np.where((verdicts == 1)[:, None], p, 1 - p))[done].sum(axis=0)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    found = np.count_nonzero(verdicts == 1)
+    mean, spread = p[open_].sum(axis=0), np.sqrt((p * (1 - p))[open_].sum(axis=0)) + 1e-12
+    if not open_.any():
+        return float(found), float(found), float(found)
+    grid = np.linspace(0, np.count_nonzero(open_), 1501)
+    below = (weight * stats.norm.cdf((grid[:, None] - mean) / spread)).sum(axis=1)
+    low, high = np.interp([0.05, 0.95], below, grid)
+    return found + float(weight @ mean), found + float(low), found + float(high)
+
+
+def test_the_estimate_is_on_the_page(served: Any, look: Look) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    expect(page.locator("#basis")).to_contain_text("By the detector alone")
+    before = page.locator("#precision").text_content()
+    for n in range(1, 9):
+        page.keyboard.press("k")
+        judged(page, n)
+    expect(page.locator("#basis")).to_contain_text("0 found wrong, 8 right")
+    expect(page.locator("#precision")).not_to_have_text(before or "")
+    assert "between" in (page.locator("#noise").get_attribute("title") or "")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_background(served: Any, look: Look, scheme: str) -> None:
+    page = look(served.guard.link, color_scheme=scheme).page
+    judged(page, 0)
+    page.keyboard.press("a")
+    judged(page, 1)
+    expect(page.locator("#why li").first).to_be_visible()
+    ratios = page.evaluate(_CONTRAST)
+    assert len(ratios) > 40
+    assert [(words, round(ratio, 2)) for words, ratio in ratios if ratio < 4.5] == []
+
+
+_CONTRAST = """() => {
+  const light = (rgb) => rgb.map((c) => c / 255)
+    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const result = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    const aside = ".hear, option, kbd, .skip, .row:not(.open), :disabled";
+    if (!node.data.trim() || !element.checkVisibility() || element.closest(aside)) continue;
+    let behind = element, colour = [0, 0, 0, 0];
+    while (behind) {
+      colour = parse(getComputedStyle(behind).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) break;
+      behind = behind.parentElement;
+    }
+    const [a, b] = [light(parse(getComputedStyle(element).color).slice(0, 3)), light(colour.slice(0, 3))];
+    result.push([node.data.trim().slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]);
+  }
+  return result;
+}"""
+
+
+def test_light_and_dark_follow_the_system_and_the_button(served: Any, look: Look) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = look(served.guard.link, color_scheme="light").page
+    dark = look(served.guard.link, color_scheme="dark").page
+    colours = light.evaluate(background), dark.evaluate(background)
+    assert colours[0] != colours[1]
+    judged(light, 0)
+    light.get_by_role("button", name="light and dark").click()
+    assert light.evaluate(background) == colours[1]
+    light.reload()
+    assert light.evaluate(background) == colours[1]  # it remembers
+
+
+def test_it_fits_a_phone(served: Any, look: Look) -> None:
+    page = look(served.guard.link, viewport={"width": 390, "height": 844}, has_touch=True).page
+    judged(page, 0)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for button in page.locator("#actions button").all():
+        box = button.bounding_box()
+        assert box is not None and box["height"] >= 44 and box["x"] >= 0 and box["x"] + box["width"] <= 390
+        assert box["y"] + box["height"] <= 844
+    page.get_by_role("button", name="Accept").tap()
+    judged(page, 1)
+    expect(page.locator("#rail")).to_be_hidden()
+    page.get_by_role("button", name="List").tap()
+    page.locator("#list [data-item='3']").tap()
+    expect(page.locator("#rail")).to_be_hidden()
+    assert current(page) == 3
+    page.get_by_role("button", name="Grid").tap()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_screen_reader_is_told_everything(served: Any, look: Look) -> None:
+    review = served.review
+    page = look(served.guard.link).page
+    judged(page, 0)
+    suspects = review.suspects
+    words = f"given {suspects.labels[suspects.given[0]]}, suggested {suspects.labels[suspects.suggested[0]]}"
+    option = page.get_by_role("option", name=words).first
+    assert option.get_attribute("aria-posinset") == "1"
+    assert option.get_attribute("aria-setsize") == str(len(suspects))
+    assert option.get_attribute("aria-selected") == "true"
+    for role, name in (
+        ("listbox", "Suspects, worst first"),
+        ("progressbar", "Judged"),
+        ("toolbar", "Decide"),
+        ("region", "Suspect"),
+        ("region", "Alignment with the classes"),
+        ("combobox", "State"),
+        ("searchbox", "Search by id"),
+    ):
+        expect(page.get_by_role(role, name=name, exact=True).first).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator("#live")).to_contain_text("Saved: relabelled")
+    expect(page.locator("#live")).to_contain_text("Suspect 2 of")
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "1")
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, input, select, img')].filter((e) => e.checkVisibility() && "
+        "!(e.textContent.trim() || e.ariaLabel || e.alt !== undefined || e.labels?.length)).length"
+    )
+    assert unnamed == 0
+
+
+def test_everything_is_reached_by_tab(served: Any, look: Look) -> None:
+    page = look(served.guard.link).page
+    judged(page, 0)
+    page.evaluate("document.activeElement.blur(); document.body.focus()")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.dataset.act || ''"))
+    for name in (
+        "view-grid",
+        "export",
+        "theme",
+        "help",
+        "filter-pair",
+        "filter-id",
+        "list",
+        "keep",
+        "accept",
+        "undo",
+        "next",
+    ):
+        assert name in reached
+
+
+def test_a_run_without_its_source_can_still_be_judged(
+    run: Path, look: Look, serving: Callable[[Review], Any]
+) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    summary["source"] = {"name": "gone.npz", "folder": "/nowhere"}
+    (run / "summary.json").write_text(json.dumps(summary))
+    (run / "review.npz").unlink()
+    review = Review.open(run)
+    assert "gone.npz" in review.notes[0]
+    page = look(serving(review).guard.link).page
+    judged(page, 0)
+    expect(page.locator("#show")).to_contain_text("gone.npz")
+    page.keyboard.press("a")
+    judged(page, 1)
+    page.keyboard.press("g")
+    expect(page.locator("#cells [role=option]").first).to_be_visible()
+    review.close()
+
+
+def test_a_run_without_suspects_opens(run: Path, look: Look, serving: Callable[[Review], Any]) -> None:
+    verdict = Verdict.load(run)
+    fields = {
+        name: getattr(verdict, name) for name in ("ids", "labels", "score", "p_clean", "suggested_confidence")
+    }
+    calm = Verdict(**fields, flagged=np.zeros(len(verdict), dtype=bool), suggested=verdict.labels)
+    calm.save(run / "verdict.parquet")
+    review = Review.open(run)
+    page = look(serving(review).guard.link).page
+    expect(page.locator("#empty")).to_contain_text("no label looks wrong")
+    page.keyboard.press("a")
+    page.keyboard.press("g")
+    page.keyboard.press("u")
+    expect(page.locator("#live")).to_contain_text("nothing to undo")
+    review.close()
