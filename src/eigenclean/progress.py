@@ -11,8 +11,8 @@ T = TypeVar("T")
 class Listener(Protocol):
     """Hears about work: ``begin`` returns a handle, ``advance`` and ``end`` give it back."""
 
-    def begin(self, what: str, total: float) -> int:
-        """A piece of work starts."""
+    def begin(self, what: str, total: float, unit: str | None = None) -> int:
+        """A piece of work starts; ``unit`` names what is counted, where a rate means something."""
 
     def advance(self, handle: int, amount: float) -> None:
         """Some of it is done."""
@@ -34,8 +34,12 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def track(items: Sequence[T], what: str, sizes: Iterable[float] | None = None) -> Iterator[T]:
+def track(
+    items: Sequence[T], what: str, sizes: Iterable[float] | None = None, unit: str | None = None
+) -> Iterator[T]:
     """Iterate over ``items``, telling the listener; ``sizes`` are shares of the work, by default equal.
+
+    ``unit`` names what the sizes count, such as "images", where people want to know the rate.
 
     >>> list(track([1, 2, 3], "counting"))
     [1, 2, 3]
@@ -45,7 +49,7 @@ def track(items: Sequence[T], what: str, sizes: Iterable[float] | None = None) -
         yield from items
         return
     amounts = [1.0] * len(items) if sizes is None else [float(size) for size in sizes]
-    handle = listener.begin(what, sum(amounts))
+    handle = listener.begin(what, sum(amounts), **({} if unit is None else {"unit": unit}))
     try:
         for item, amount in zip(items, amounts, strict=True):
             yield item
