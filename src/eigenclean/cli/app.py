@@ -11,6 +11,7 @@ from eigenclean.cli import INTERRUPTED
 from eigenclean.cli.bench import bench
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
+from eigenclean.cli.embed import embed
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
 from eigenclean.cli.score import score
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo)
 app.command("detect")(detect)
+app.command("embed")(embed)
 app.command("noise")(noise)
 app.command("score")(score)
 app.command("train")(train)

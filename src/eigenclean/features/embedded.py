@@ -1,18 +1,18 @@
 """A source of images or texts together with their features."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, row_chunks
+from eigenclean.arrays import Array, Ints, row_chunks
 from eigenclean.errors import InvalidData
 from eigenclean.features.base import Encoder
 from eigenclean.features.cache import FeatureCache, cache_folder
 from eigenclean.features.contents import contents_of
-from eigenclean.features.embedding import Embedding, embed_contents
+from eigenclean.features.embedding import Bad, embed_contents
 from eigenclean.sources import Source
 from eigenclean.sources.lazy_images import LazyImages
 
@@ -21,17 +21,28 @@ _SHOWN = 384  # pixels of the shorter side of an image for showing
 
 
 class EmbeddedSource(Source):
-    """The rows of a raw source that could be embedded, with features; ids are those of the raw source.
+    """The rows of a raw source that have features; ids are those of the raw source.
 
-    Attributes:
+    Args:
         raw: where the rows come from.
-        embedding: what came of embedding them.
-        encoder: what the features are of.
+        rows: which of them have features, ascending.
+        features: theirs: an array, or something that gives one for a slice.
+        facts: what to say about it in a summary.
+        bad: the other rows, and why they are left out.
+        keys: keys of the contents, one for each row of ``raw``, when they are known.
     """
 
-    def __init__(self, raw: Source, embedding: Embedding, encoder: Encoder) -> None:
-        rows = embedding.rows
-        self.raw, self.embedding, self.encoder = raw, embedding, encoder
+    def __init__(
+        self,
+        raw: Source,
+        rows: Ints,
+        features: Any,
+        *,
+        facts: Mapping[str, Any],
+        bad: Sequence[Bad] = (),
+        keys: Array | None = None,
+    ) -> None:
+        self.raw, self.rows, self.bad = raw, rows, bad
         self.name = raw.name
         self.labels = raw.labels[rows]
         self.ids = raw.ids[rows]
@@ -39,44 +50,38 @@ class EmbeddedSource(Source):
             self.texts = [raw.texts[row] for row in rows.tolist()]
         if raw.images is not None:
             self.images = Shown(raw.images, rows)  # type: ignore[assignment]
+        self._features, self._facts, self._keys = features, dict(facts), keys
+        self._held: Array | None = None
 
     def features(self) -> Array:
         """All features, in memory."""
-        return self.embedding.cache.take(self.embedding.places)
+        if self._held is None:
+            self._held = np.asarray(self._features[: len(self)])
+        return self._held
 
     def data_hash(self) -> str:
         """That of the raw source: it does not depend on the encoder."""
-        if isinstance(self.raw.images, LazyImages):
-            self.raw.images.keys = self.embedding.keys  # so that nothing is read twice
+        if self._keys is not None and isinstance(self.raw.images, LazyImages):
+            self.raw.images.keys = self._keys  # so that nothing is read twice
         return self.raw.data_hash()
 
     def facts(self) -> dict[str, Any]:
-        """What to say about the embedding in a summary."""
-        done = self.embedding
-        return {
-            "encoder": self.encoder.name,
-            "kind": self.encoder.kind,
-            **self.encoder.about(),
-            "n_embedded": len(done.rows),
-            "n_computed": done.n_new,
-            "n_known": len(done.rows) - done.n_new,
-            "seconds": done.seconds,
-            "n_skipped": len(done.bad),
-            "skipped": [
-                {"row": bad.row, "id": self.raw.ids[bad.row].item(), "reason": bad.reason}
-                for bad in done.bad[:MOST_NAMED]
-            ],
-        }
+        """What to say about the embedding in a summary: the encoder, how long it took, what is left out."""
+        skipped = [
+            {"row": bad.row, "id": self.raw.ids[bad.row].item(), "reason": bad.reason}
+            for bad in self.bad[:MOST_NAMED]
+        ]
+        return {**self._facts, "n_embedded": len(self), "n_skipped": len(self.bad), "skipped": skipped}
 
     def _blocks(self, rows: int) -> Iterator[Array]:
         for part in row_chunks(len(self), 1, rows):
-            yield self.embedding.cache.take(self.embedding.places[part])
+            yield self._features[part]
 
 
 class Shown(Sequence[Array]):
     """Some images of a source, one at a time and each in its own size: for showing."""
 
-    def __init__(self, images: Any, rows: Array) -> None:
+    def __init__(self, images: Any, rows: Ints) -> None:
         self._images, self._rows = images, rows
 
     def __len__(self) -> int:
@@ -88,6 +93,17 @@ class Shown(Sequence[Array]):
         if isinstance(self._images, LazyImages):
             return self._images.look(place, shortest=_SHOWN)
         return np.asarray(self._images[place])
+
+
+class _Cached:
+    """Rows of a cache, read when they are wanted."""
+
+    def __init__(self, cache: FeatureCache, places: Ints, folder: Any = None) -> None:
+        self._cache, self._places = cache, places
+        self._folder = folder  # a temporary one goes when this goes
+
+    def __getitem__(self, part: slice) -> Array:
+        return self._cache.take(self._places[part])
 
 
 def embed_source(
@@ -108,19 +124,21 @@ def embed_source(
         strict: the first content that cannot be read is an error; otherwise it is left out and reported.
     """
     contents = contents_of(source, encoder.kind)
-    if keep:
-        known = FeatureCache(cache_folder(cache), encoder.key(), {"name": encoder.name, **encoder.about()})
-        return _checked(EmbeddedSource(source, embed_contents(contents, encoder, known, strict=strict), encoder))
-    folder = tempfile.TemporaryDirectory(prefix="eigenclean-", ignore_cleanup_errors=True)
-    fresh = FeatureCache(folder.name, encoder.key(), {"name": encoder.name})
-    made = EmbeddedSource(source, embed_contents(contents, encoder, fresh, strict=strict), encoder)
-    made._folder = folder  # type: ignore[attr-defined]  # it goes when the source goes
-    return _checked(made)
-
-
-def _checked(made: EmbeddedSource) -> EmbeddedSource:
-    if len(made) == 0:
-        first = made.embedding.bad[0].reason
-        kind = made.encoder.kind
-        raise InvalidData(f"{made.name}: none of its {len(made.raw)} {kind}s can be read; the first: {first}")
-    return made
+    passing = None if keep else tempfile.TemporaryDirectory(prefix="eigenclean-", ignore_cleanup_errors=True)
+    folder = cache_folder(cache) if passing is None else Path(passing.name)
+    about = {"name": encoder.name, **encoder.about()}
+    known = FeatureCache(folder, encoder.key(), about)
+    done = embed_contents(contents, encoder, known, strict=strict)
+    if len(done.rows) == 0:
+        raise InvalidData(
+            f"{source.name}: none of its {len(source)} {encoder.kind}s can be read; the first: {done.bad[0].reason}"
+        )
+    facts = {
+        "encoder": encoder.name,
+        "kind": encoder.kind,
+        "preprocessing": encoder.about(),
+        "n_computed": done.n_new,
+        "seconds": done.seconds,
+    }
+    stored = _Cached(known, done.places, passing)
+    return EmbeddedSource(source, done.rows, stored, facts=facts, bad=done.bad, keys=done.keys)

@@ -37,9 +37,15 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
     """
     if not data:
         raise InvalidData(f"{title} is empty, 0 bytes; copy it again or leave it out")
-    from PIL import Image, ImageOps  # most sources have no images
+    from PIL import Image, ImageOps, UnidentifiedImageError  # most sources have no images
 
-    with reading(title, "image"), Image.open(io.BytesIO(data)) as opened:
+    try:
+        opening = Image.open(io.BytesIO(data))
+    except UnidentifiedImageError:  # its own message is about a piece of memory
+        raise InvalidData(f"{title} is not a readable image: no known format; leave it out or replace it") from None
+    except (OSError, ValueError, SyntaxError, OverflowError, Image.DecompressionBombError) as error:
+        raise InvalidData(f"{title} is not a readable image: {error}; leave it out or replace it") from None
+    with reading(title, "image"), opening as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise InvalidData(f"{title} has {width} x {height} pixels, the most is {MOST_PIXELS}; shrink it first")
