@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 
@@ -11,14 +11,22 @@ T = TypeVar("T")
 class Listener(Protocol):
     """Hears about work: ``begin`` returns a handle, ``advance`` and ``end`` give it back."""
 
-    def begin(self, what: str, total: float, unit: str | None = None) -> int:
-        """A piece of work starts; ``unit`` names what is counted, where a rate means something."""
+    def begin(self, what: str, total: float) -> int:
+        """A piece of work starts."""
 
     def advance(self, handle: int, amount: float) -> None:
         """Some of it is done."""
 
     def end(self, handle: int) -> None:
         """It is over, finished or not."""
+
+
+@runtime_checkable
+class Counter(Protocol):
+    """A listener that also wants to know what is counted, because it shows a rate."""
+
+    def begin_counting(self, what: str, total: float, unit: str) -> int:
+        """A piece of work of so many units starts."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("eigenclean_progress", default=None)
@@ -49,7 +57,10 @@ def track(
         yield from items
         return
     amounts = [1.0] * len(items) if sizes is None else [float(size) for size in sizes]
-    handle = listener.begin(what, sum(amounts), **({} if unit is None else {"unit": unit}))
+    if unit is not None and isinstance(listener, Counter):
+        handle = listener.begin_counting(what, sum(amounts), unit)
+    else:
+        handle = listener.begin(what, sum(amounts))
     try:
         for item, amount in zip(items, amounts, strict=True):
             yield item

@@ -66,7 +66,7 @@ def test_separate_labels(tmp_path: Path) -> None:
 def test_whoever_wants_features_is_told_where_to_get_them(tmp_path: Path) -> None:
     source = open_source(npz(tmp_path))
     for want in (source.features, lambda: next(source.batches())):
-        with pytest.raises(InvalidData, match=r"x\.npz holds images, but no features: turn them into features with"):
+        with pytest.raises(InvalidData, match=r"x\.npz holds images, but no features: turn them into"):
             want()
 
 

@@ -34,7 +34,10 @@ class _Bars:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def begin(self, what: str, total: float, unit: str | None = None) -> int:
+    def begin(self, what: str, total: float) -> int:
+        return int(self._progress.add_task(what, total=total))
+
+    def begin_counting(self, what: str, total: float, unit: str) -> int:
         return int(self._progress.add_task(what, total=total, unit=unit))
 
     def advance(self, handle: int, amount: float) -> None:

@@ -17,9 +17,7 @@ AUTO = "auto"
 _FORM = re.compile(r"(?P<name>[a-z0-9-]+)(:(?P<argument>[^?]+))?(\?(?P<options>.*))?", re.DOTALL)
 
 
-def make_encoder(
-    text: str, *, device: str | None = None, half: bool = False, batch: int | None = None
-) -> Encoder:
+def make_encoder(text: str, *, device: str | None = None, half: bool = False, batch: int | None = None) -> Encoder:
     """The encoder that ``text`` describes: NAME, NAME:MODEL, with options NAME:MODEL?size=224, or a file.
 
     Args:
@@ -42,7 +40,7 @@ def make_encoder(
     if entry.takes is not None and argument is None:
         raise InvalidOption(f"encoder {name} needs {entry.takes} after a colon, as in {name}:{entry.example}")
     _require(name)
-    kind: type[Encoder] = getattr(import_module(entry.module), entry.kind)
+    kind: Any = getattr(import_module(entry.module), entry.kind)
     for option in options:
         check_name(option, kind.options, by=f"encoder {name}", what="option")
     settings: dict[str, Any] = {"device": device, "half": half, **options}
@@ -51,8 +49,10 @@ def make_encoder(
             raise InvalidOption(f"encoder: batch must be at least 1, got {batch}")
         settings["batch"] = batch
     if argument is not None:
-        return kind(argument, name=f"{name}:{argument}", **settings)  # type: ignore[call-arg]
-    return kind(name=name, **settings)  # type: ignore[call-arg]
+        named: Encoder = kind(argument, name=f"{name}:{argument}", **settings)
+        return named
+    made: Encoder = kind(name=name, **settings)
+    return made
 
 
 def best_encoder(kind: str) -> tuple[str, str]:
@@ -106,9 +106,7 @@ def _require(name: str) -> None:
     entry = ENCODERS[name]
     missing = [library for library in entry.needs if not is_installed(library)]
     if missing:
-        raise MissingExtra(
-            f"encoder {name} needs {missing[0]}, which is not installed: pip install {entry.pip}"
-        )
+        raise MissingExtra(f"encoder {name} needs {missing[0]}, which is not installed: pip install {entry.pip}")
 
 
 __all__ = ["AUTO", "IMAGE", "TEXT", "best_encoder", "make_encoder", "parse"]

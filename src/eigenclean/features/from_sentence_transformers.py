@@ -65,5 +65,3 @@ class SentenceEncoder(Encoder):
             )
         features: Array = np.asarray(found).astype(self.dtype, copy=False)
         return features
-
-

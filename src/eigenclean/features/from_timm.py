@@ -1,6 +1,5 @@
 """Any image model of timm, with its pretrained weights and its own preprocessing."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from eigenclean.extras import require
@@ -20,7 +19,7 @@ class Timm(TorchEncoder):
         batch: images at a time.
     """
 
-    options: Sequence[str] = ("size",)  # type: ignore[misc]
+    options = ("size",)
 
     def __init__(
         self,

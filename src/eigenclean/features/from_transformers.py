@@ -1,4 +1,4 @@
-"""Any text or image model of Hugging Face transformers, by name or folder; code that comes with a model is not run."""
+"""Any text or image model of Hugging Face transformers, by name or folder; no code of a model is run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -107,7 +107,7 @@ class TransformersImage(TorchEncoder):
     """
 
     kind = IMAGE
-    options: Sequence[str] = ("size",)  # type: ignore[misc]
+    options = ("size",)
 
     def __init__(
         self,

@@ -22,7 +22,8 @@ def loading(name: str) -> Iterator[None]:
     except _FAILURES as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         raise InvalidData(
-            f"encoder {name} cannot be loaded: {lines[0][:200].rstrip('.')}; check the name, the folder and the network"
+            f"encoder {name} cannot be loaded: {lines[0][:200].rstrip('.')}; check the name, or the folder, or "
+            "the connection to the hub"
         ) from None
     finally:
         if bars is not None and shown:

@@ -21,8 +21,8 @@ class OnnxEncoder(Encoder):
     """An ONNX file as an encoder.
 
     A model with an input ``input_ids`` is one of texts and needs the ``tokenizer.json`` of its model beside it; any
-    other must have one input of n x 3 x height x width or n x height x width x 3 numbers. Features are the first output
-    (or that named ``output``): n x d as they are, hidden states averaged over words, maps averaged over pixels.
+    other must have one input of n x 3 x height x width or n x height x width x 3 numbers. Features are the first
+    output (or that named ``output``): n x d as they are, hidden states averaged over words, maps over pixels.
 
     Args:
         argument: path of the file.
@@ -137,8 +137,8 @@ class OnnxEncoder(Encoder):
         if len(inputs) != 1 or not pictures:
             described = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs.values())
             raise InvalidData(
-                f"encoder {self.name}: must have one input of n x 3 x height x width numbers, or input_ids for texts; "
-                f"it has {described}"
+                f"encoder {self.name}: must have one input of n x 3 x height x width numbers, or input_ids for "
+                f"texts; it has {described}"
             )
         only = pictures[0]
         self._input, self._type = only.name, _TYPES[only.type]

@@ -39,7 +39,7 @@ class TorchEncoder(Encoder):
     """
 
     kind = IMAGE
-    options: Sequence[str] = ("size", "mean", "std", "resampling", "feature_layer")  # type: ignore[misc]
+    options = ("size", "mean", "std", "resampling", "feature_layer")
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class TorchEncoder(Encoder):
         self.device = choose_device(device)
         self.feature_layer = feature_layer
         self._weights = module_digest(module)
-        held = module if feature_layer is None else WrappedNet(module, feature_layer)
+        held: Any = module if feature_layer is None else WrappedNet(module, feature_layer)
         # Channels last is how images lie in memory anyway, and how convolutions are fastest.
-        self.module = held.eval().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.module: nn.Module = held.eval().to(self.device, memory_format=torch.channels_last)
         shape = (3, 1, 1)
         self._mean, self._scale = (
             torch.tensor(values, device=self.device).reshape(shape) * 255.0
@@ -119,11 +119,12 @@ def load_script(path: Path) -> nn.Module:
     if not path.is_file():
         raise InvalidData(f"there is no file {path}; check the path of the encoder")
     try:
-        module: nn.Module = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+        load: Any = torch.jit.load
+        module: nn.Module = load(str(path), map_location="cpu")
     except (RuntimeError, ValueError) as error:
         raise InvalidData(
-            f"{path} is not a TorchScript file ({_first_line(error)}); a module that was saved otherwise is a pickle, "
-            "which could run anything: save it with torch.jit.save, or export it to ONNX"
+            f"{path} is not a TorchScript file ({_first_line(error)}); a module that was saved otherwise is a "
+            "pickle, which could run anything: save it with torch.jit.save, or export it to ONNX"
         ) from None
     return module
 

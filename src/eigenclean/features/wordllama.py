@@ -18,8 +18,8 @@ _TABLE, _TOKENIZER = "l2_supercat_256.safetensors", "l2_supercat_tokenizer_confi
 class WordLlama(Encoder):
     """The mean of the vectors of a text's words, 256 features: thousands of texts a second on one core.
 
-    The table and the tokenizer are read from the package ``wordllama``; its own loader, which may go to the network,
-    is not used.
+    The table and the tokenizer are read from the package ``wordllama``; its own loader, which may go to the
+    network, is not used.
 
     Args:
         name: what it was chosen by.

@@ -30,7 +30,7 @@ class ImageFiles(LazyImages):
 
     def read(self, row: int) -> bytes:
         """The file's bytes."""
-        path = self.root / self.names[row]
+        path = Path(self.root, str(self.names[row]))
         if not path.is_file():
             raise InvalidData(f"there is no image {path}; check that the data set is complete")
         with reading(str(path), "image"):

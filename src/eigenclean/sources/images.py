@@ -25,7 +25,7 @@ class ImageSource(RawSource):
     ImageSource mine: 2 rows
     """
 
-    kind = "images"
+    holds = "images"
     images: Array | LazyImages
 
     def __init__(

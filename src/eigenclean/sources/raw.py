@@ -15,16 +15,16 @@ class RawSource(Source):
     """Labelled contents without features; whoever wants features is told where to get them.
 
     Attributes:
-        kind: what the contents are, "images" or "texts".
+        holds: what the contents are, "images" or "texts".
     """
 
-    kind: str
+    holds: str
 
     def features(self) -> Array:
         """There are none."""
         raise InvalidData(
-            f"{self.name} holds {self.kind}, but no features: turn them into features with `eigenclean embed`"
-            + (", or train on the images with `eigenclean train`" if self.kind == "images" else "")
+            f"{self.name} holds {self.holds}, but no features: turn them into features with `eigenclean embed`"
+            + (", or train on the images with `eigenclean train`" if self.holds == "images" else "")
         )
 
     def evidence(self) -> Evidence:
@@ -39,7 +39,7 @@ class TextSource(RawSource):
     TextSource mine: 2 rows
     """
 
-    kind = "texts"
+    holds = "texts"
     texts: Sequence[str]
 
     def __init__(self, name: str, texts: Sequence[str], labels: Array, *, ids: Array | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Features of a network that was trained on these very labels, as the paper has them: warm-up, then the last layer."""
+"""Features of a network that was trained on these very labels, as the paper has them."""
 
 import copy
 from collections.abc import Mapping
@@ -99,7 +99,7 @@ def embed_by_training(
             bad = _unreadable(inputs, strict)
     elif isinstance(source, RawSource):
         raise InvalidData(
-            f"encoder {NAME} needs images or numbers, but {source.name} has {source.kind}; take another encoder"
+            f"encoder {NAME} needs images or numbers, but {source.name} has {source.holds}; take another encoder"
         )
     else:
         inputs = source.features()

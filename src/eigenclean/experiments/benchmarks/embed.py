@@ -81,7 +81,7 @@ def run(
         cases = [
             lambda kept: _images("cifar10, human aggre", lambda: cifar10(data, "aggre", samples), kept, 0.95),
             lambda kept: _images("cifar10, human worst", lambda: cifar10(data, "worst", samples), kept, 0.90),
-            *(lambda kept, name=name: _texts(name, data, kept) for name in _text_encoders()),  # type: ignore[misc]
+            *(lambda kept, name=name: _texts(name, data, kept) for name in _text_encoders()),
         ]
     with tempfile.TemporaryDirectory() as passing, limited_threads(THREADS):
         kept = cache or Path(passing)
@@ -161,7 +161,9 @@ def _speed(kind: str, repeats: int) -> Result:
         bare = _bare_images(name, shapes, encoder)
     else:
         few = 1024
-        words = np.array(["card", "money", "where", "is", "my", "transfer", "fee", "top", "up", "cash", "not", "the"])
+        words = np.array(
+            ["card", "money", "where", "is", "my", "transfer", "fee", "top", "up", "cash", "not", "the"]
+        )
         texts = [" ".join(rng.choice(words, size=rng.integers(5, 25)).tolist()) for _ in range(few)]
         source = open_source({"texts": texts, "labels": np.arange(few) % 2})
         bare = lambda: encoder.encode(texts)  # noqa: E731
@@ -189,6 +191,8 @@ def _bare_images(name: str, pixels: Any, encoder: Any) -> Callable[[], object]:
 
     def loop() -> object:
         with torch.inference_mode():
-            return [network.extract_features(part).mean((2, 3)).numpy() for part in ready.split(encoder.batch)]
+            return [
+                network.extract_features(part).mean((2, 3)).numpy() for part in torch.split(ready, encoder.batch)
+            ]
 
     return loop

@@ -47,7 +47,9 @@ def cifar10(folder: Path | None, which: str, samples: int, seed: int = 0) -> Pic
     """CIFAR-10 training images with the human labels ``which`` of CIFAR-10N, some of the rows."""
     path = None if folder is None else folder / "cifar10_lite1_20k.npz"
     if folder is None or path is None or not path.is_file():
-        raise MissingData(f"needs cifar10_lite1_20k.npz (for its labels) in the folder that --data or {VARIABLE} names")
+        raise MissingData(
+            f"needs cifar10_lite1_20k.npz (for its labels) in the folder that --data or {VARIABLE} names"
+        )
     with reading_arrays(path, "labels") as content:
         index, given, right = content["index"], content[which], content["clean"]
     rows = np.sort(np.random.default_rng(seed).permutation(len(index))[:samples])
@@ -60,7 +62,9 @@ def banking77(folder: Path | None, seed: int = 0) -> Sentences:
     """Questions of bank customers; some of their intents are made wrong."""
     path = None if folder is None else folder / "banking77_minilm.npz"
     if path is None or not path.is_file():
-        raise MissingData(f"needs banking77_minilm.npz (for its texts) in the folder that --data or {VARIABLE} names")
+        raise MissingData(
+            f"needs banking77_minilm.npz (for its texts) in the folder that --data or {VARIABLE} names"
+        )
     with reading_arrays(path, "texts") as content:
         texts, right = content["texts"].tolist(), content["labels"]
     made = corrupt(right, "symmetric", _NOISE, random_state=seed)
