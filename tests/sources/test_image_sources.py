@@ -125,7 +125,7 @@ def test_images_are_decoded_when_they_are_looked_at(tmp_path: Path) -> None:
     np.testing.assert_array_equal(images(source)[:4], PICTURES[:4])
     for look in (lambda: images(source)[4], lambda: images(source)[:], lambda: np.asarray(images(source))):
         with pytest.raises(
-            InvalidData, match=r"dog/4\.png is not a readable image: .*; check that the file"
+            InvalidData, match=r"dog/4\.png is not a readable image: no known format; leave it out"
         ) as caught:
             look()
         assert "\n" not in str(caught.value)

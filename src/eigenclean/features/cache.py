@@ -1,8 +1,8 @@
 """Features that were computed before, by what they are features of: a folder per encoder, files that only grow.
 
-Each run appends to a pair of files of its own, ``NAME.rows`` (numbers, one row after the other) and ``NAME.keys`` (16
-bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever kills a
-run, a key that is there has its row, and a row without a key does not count. The folder may be deleted at any time.
+Each run appends to a pair of files of its own, ``NAME.rows`` (numbers, one row after the other) and ``NAME.keys``
+(16 bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever kills
+a run, a key that is there has its row, and a row without a key does not count. The folder may be deleted at any time.
 """
 
 import json
@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +63,7 @@ class FeatureCache:
         for path in sorted(self._folder.glob("*.keys")):
             self._open(path)
         self._index()
-        self._own: tuple[IO[bytes], IO[bytes]] | None = None
-        self._own_path = self._folder / f"{uuid.uuid4().hex}.keys"
+        self._own = self._folder / f"{uuid.uuid4().hex}.keys"
         self._waiting: list[Array] = []  # keys whose rows are written, but perhaps not on the disk yet
 
     def __len__(self) -> int:
@@ -101,8 +100,7 @@ class FeatureCache:
                 f"encoder {self._about.get('name')}: gave {features.shape[1]} features where it gave {self._width} "
                 f"before; delete {self._folder}"
             )
-        with _writing(self._folder):
-            rows, _ = self._files()
+        with _writing(self._folder), open(self._own.with_suffix(".rows"), "ab") as rows:
             rows.write(np.ascontiguousarray(features, dtype=self._dtype.newbyteorder("<")).data)
         self._waiting.append(keys)
 
@@ -111,31 +109,16 @@ class FeatureCache:
         if not self._waiting:
             return
         with _writing(self._folder):
-            rows, keys = self._files()
-            _sync(rows)
-            keys.write(np.concatenate(self._waiting).astype(KEY).tobytes())
-            _sync(keys)
+            _append(self._own.with_suffix(".rows"), b"")
+            _append(self._own, np.concatenate(self._waiting).astype(KEY).tobytes())
         self._waiting = []
 
     def refresh(self) -> None:
         """What was flushed can be found."""
-        if self._own is not None:
-            for file in self._own:
-                file.close()
-            self._own = None
-            self._open(self._own_path)
-            self._own_path = self._folder / f"{uuid.uuid4().hex}.keys"
+        if self._own.exists():
+            self._open(self._own)
+            self._own = self._folder / f"{uuid.uuid4().hex}.keys"
             self._index()
-
-    def close(self) -> None:
-        """Flush and let go of the files."""
-        self.flush()
-        self.refresh()
-
-    def _files(self) -> tuple[IO[bytes], IO[bytes]]:
-        if self._own is None:
-            self._own = open(self._own_path.with_suffix(".rows"), "xb"), open(self._own_path, "xb")
-        return self._own
 
     def _open(self, path: Path) -> None:
         """Map the complete rows of one pair of files; what was cut off by a crash is passed over."""
@@ -182,6 +165,9 @@ class _writing:
             ) from error
 
 
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _append(path: Path, content: bytes) -> None:
+    """When this returns, the whole file is on the disk."""
+    with open(path, "ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

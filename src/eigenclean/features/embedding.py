@@ -187,7 +187,8 @@ def _saving(cache: FeatureCache, encoder: Encoder) -> Iterator[_Writer]:
         yield writer
         writer.encode()
     finally:
-        cache.close()
+        cache.flush()
+        cache.refresh()
 
 
 def kind_of(n: int, kind: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ class TorchEncoder(Encoder):
     """
 
     kind = IMAGE
-    options = ("size", "mean", "std", "resampling", "feature_layer")
+    options: ClassVar[Sequence[str]] = ("size", "mean", "std", "resampling", "feature_layer")
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The data of `eigenclean bench embed`: CIFAR-10's pictures with human labels, questions of bank customers, digits."""
+"""The data of `eigenclean bench embed`: CIFAR-10 with human labels, questions of bank customers, digits."""
 
 import io
 import tarfile
