@@ -26,8 +26,8 @@ def bench_embed(
 ) -> None:
     """How well wrong labels are found from pictures and texts themselves, and how fast they are embedded.
 
-    CIFAR-10 with human labels, bank customers' questions with 20 % wrong labels; embedding against a bare loop of the
-    same model. One thread; some minutes. Exit code 1 when a promise is not kept. Data that are not there are marked.
+    CIFAR-10 with human labels, bank customers' questions with 20 % wrong labels; embedding against a bare loop of
+    the same model. One thread; some minutes. Exit code 1 when a promise is not kept. Missing data are marked.
     """
     from eigenclean.cli.bench import _print_table
     from eigenclean.experiments.benchmarks.embed import FILE, facts, run

@@ -36,8 +36,8 @@ def embed(
 ) -> None:
     """Turn images or texts into features, for `detect` and everything else.
 
-    What was embedded before is not embedded again, and a run that was stopped, or killed, goes on where it was. Files
-    that cannot be read are named and left out.
+    What was embedded before is not embedded again, and a run that was stopped, or killed, goes on where it was.
+    Files that cannot be read are named and left out.
     """
     from eigenclean.sources import open_source
     from eigenclean.sources.write import write_npz, write_shards

@@ -34,7 +34,7 @@ class Embed:
 
 
 def embed(source: "Source", how: Embed) -> "EmbeddedSource":
-    """The source with features, by the encoder that was asked for or the best there is; says which and what it did."""
+    """The source with features, by the encoder that was asked for or the best there is; says what it does."""
     from eigenclean.features import best_encoder, embed_source, make_encoder
     from eigenclean.features.choose import AUTO, parse
     from eigenclean.features.contents import contents_of

@@ -1,8 +1,9 @@
 """Features that were computed before, by what they are features of: a folder per encoder, files that only grow.
 
 Each run appends to a pair of files of its own, ``NAME.rows`` (numbers, one row after the other) and ``NAME.keys``
-(16 bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever kills
-a run, a key that is there has its row, and a row without a key does not count. The folder may be deleted at any time.
+(16 bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever
+kills a run, a key that is there has its row, and a row without a key does not count. The folder may be deleted at
+any time.
 """
 
 import json

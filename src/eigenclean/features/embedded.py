@@ -1,6 +1,8 @@
 """A source of images or texts together with their features."""
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,9 +112,8 @@ def _shown(images: Array | LazyImages, rows: Ints) -> Array | LazyImages:
 class _Cached:
     """Rows of a cache, read when they are wanted."""
 
-    def __init__(self, cache: FeatureCache, places: Ints, folder: Any = None) -> None:
+    def __init__(self, cache: FeatureCache, places: Ints) -> None:
         self._cache, self._places = cache, places
-        self._folder = folder  # a temporary one goes when this goes
 
     def __getitem__(self, part: slice) -> Array:
         return self._cache.take(self._places[part])
@@ -136,10 +137,10 @@ def embed_source(
         strict: the first content that cannot be read is an error; otherwise it is left out and reported.
     """
     contents = contents_of(source, encoder.kind)
-    passing = None if keep else tempfile.TemporaryDirectory(prefix="eigenclean-", ignore_cleanup_errors=True)
-    folder = cache_folder(cache) if passing is None else Path(passing.name)
-    about = {"name": encoder.name, **encoder.about()}
-    known = FeatureCache(folder, encoder.key(), about)
+    folder = cache_folder(cache) if keep else Path(tempfile.mkdtemp(prefix="eigenclean-"))
+    known = FeatureCache(folder, encoder.key(), {"name": encoder.name, **encoder.about()})
+    if not keep:
+        weakref.finalize(known, shutil.rmtree, folder, ignore_errors=True)
     done = embed_contents(contents, encoder, known, strict=strict)
     if len(done.rows) == 0:
         raise InvalidData(
@@ -152,5 +153,5 @@ def embed_source(
         "n_computed": done.n_new,
         "seconds": done.seconds,
     }
-    stored = _Cached(known, done.places, passing)
+    stored = _Cached(known, done.places)
     return EmbeddedSource(source, done.rows, stored, facts=facts, bad=done.bad, keys=done.keys)
