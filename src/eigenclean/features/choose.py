@@ -42,6 +42,8 @@ def make_encoder(text: str, *, device: str | None = None, half: bool = False, ba
     _require(name)
     kind: Any = getattr(import_module(entry.module), entry.kind)
     for option in options:
+        if not kind.options:
+            raise InvalidOption(f"encoder {name} has no options, got {option!r}")
         check_name(option, kind.options, by=f"encoder {name}", what="option")
     settings: dict[str, Any] = {"device": device, "half": half, **options}
     if batch is not None:
