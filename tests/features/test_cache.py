@@ -49,7 +49,8 @@ def test_two_runs_at_once_both_count(tmp_path: Path) -> None:
     one, two = FeatureCache(tmp_path, "e", ABOUT), FeatureCache(tmp_path, "e", ABOUT)
     one.add(keys(b"a"), rows(1))
     two.add(keys(b"b"), rows(2))
-    one.flush(), two.flush()
+    one.flush()
+    two.flush()
     both = FeatureCache(tmp_path, "e", ABOUT)
     np.testing.assert_array_equal(both.take(both.find(keys(b"b", b"a"))), rows(2, 1))
 

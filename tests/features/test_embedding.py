@@ -37,7 +37,7 @@ class Colours(Encoder):
 
     def encode(self, prepared: Sequence[Array]) -> Array:
         self.encoded += len(prepared)
-        return np.stack(prepared).mean(axis=(1, 2)).astype(np.float32)
+        return np.asarray(np.stack(prepared).mean(axis=(1, 2)), dtype=np.float32)
 
 
 class Letters(Encoder):

