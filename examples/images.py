@@ -2,8 +2,8 @@
 
     python examples/images.py [FOLDER] [--out run-images] [--encoder NAME]
 
-FOLDER has one folder of pictures per class. Without one, handwritten digits are written as small pictures, one in ten into
-the wrong folder, so that there is something to find.
+FOLDER has one folder of pictures per class. Without one, handwritten digits are written as small pictures, one in
+ten into the wrong folder, so that there is something to find.
 """
 
 import argparse

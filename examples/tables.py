@@ -2,8 +2,8 @@
 
     python examples/tables.py [FILE.parquet --label-column label] [--out run-tables]
 
-Without a file, it is scikit-learn's table of 569 breast tumours, one diagnosis in ten made wrong. Columns in different units
-do not compare, so they are scaled first: the default detector looks at directions.
+Without a file, it is scikit-learn's table of 569 breast tumours, one diagnosis in ten made wrong. Columns in
+different units do not compare, so they are scaled first: the default detector looks at directions.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python examples/texts.py [FILE.csv --text-column text --label-column label] [--out run-texts] [--encoder NAME]
 
-Without a file, the texts are sentences from the documentation of Python's own libraries, each labelled with the library it
-is from, one in ten wrongly: real prose that every machine has.
+Without a file, the texts are sentences from the documentation of Python's own libraries, each labelled with its
+subject, one in ten wrongly: real prose that every machine has.
 """
 
 import argparse
