@@ -227,7 +227,7 @@ def encoders_page() -> str:
         "",
         "## trained",
         "",
-        "`--encoder 'trained?net=small-cnn&epochs=10&size=32&seed=0'`: what a network sees before its last layer "
+        "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
         "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
         *_directive("eigenclean.train.features.trained_features", heading_level=3),
     ]

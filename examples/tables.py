@@ -9,6 +9,7 @@ different units do not compare, so they are scaled first: the default detector l
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ from eigenclean.sources.memory import MemorySource
 
 def write_tumours(path: Path) -> list[str]:
     """Write the table with some wrong diagnoses; return the right ones."""
-    data = load_breast_cancer()
+    data: Any = load_breast_cancer()
     right = np.array(data.target_names)[data.target].astype(str)
     columns = {name.replace(" ", "_"): data.data[:, place] for place, name in enumerate(data.feature_names)}
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,12 @@ def embed(source: "Source", how: Embed) -> "EmbeddedSource":
             name, why = best_encoder(contents_of(source).kind)
             mention(f"encoder {name}: {why}")
         encoder = make_encoder(name, device=how.device, half=how.half, batch=how.batch)
-        made = embed_source(source, encoder, cache=how.cache, keep=how.keep, strict=how.strict)
+        try:
+            made = embed_source(source, encoder, cache=how.cache, keep=how.keep, strict=how.strict)
+        except KeyboardInterrupt:
+            if how.keep:
+                mention("what was embedded is kept: run the same command again to go on")
+            raise
     _report(made)
     return made
 

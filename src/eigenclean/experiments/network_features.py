@@ -1,9 +1,7 @@
 """Features of a small network that was trained on the noisy labels, as the paper has them; the ``train`` extra."""
 
 from eigenclean.arrays import Array
-from eigenclean.train.features import EPOCHS_ON_VECTORS, trained_features
-
-_EPOCHS_ON_IMAGES = 5
+from eigenclean.train.features import EPOCHS_ON_IMAGES, EPOCHS_ON_VECTORS, trained_features
 
 
 def from_images(pixels: Array, labels: Array, *, seed: int) -> Array:
@@ -11,7 +9,7 @@ def from_images(pixels: Array, labels: Array, *, seed: int) -> Array:
     n, n_pixels = pixels.shape
     side = round(n_pixels**0.5)
     images = pixels.reshape(n, 1, side, side)
-    return trained_features(images, labels, epochs=_EPOCHS_ON_IMAGES, seed=seed, device="cpu", scale=False)
+    return trained_features(images, labels, epochs=EPOCHS_ON_IMAGES, seed=seed, device="cpu", scale=False)
 
 
 def from_vectors(features: Array, labels: Array, *, seed: int) -> Array:

@@ -22,7 +22,7 @@ from eigenclean.train.inputs import Inputs, as_inputs, net_takes_images, some_of
 NAME = "trained"
 OPTIONS = ("net", "epochs", "size", "seed")
 # Long enough to learn the classes, too short to learn the errors by heart: from good features one is soon there.
-EPOCHS_ON_IMAGES = 10
+EPOCHS_ON_IMAGES = 5
 EPOCHS_ON_VECTORS = 2
 _SIZE = 32  # pixels, when images differ in size and nobody says
 _THREADS = 8
