@@ -1,5 +1,6 @@
 """The loop: every row gets its own features, what is known is not computed again, what is bad is named."""
 
+import os
 import shutil
 import time
 from collections.abc import Sequence
@@ -176,6 +177,13 @@ def test_bad_files_are_named_and_left_out_and_ids_stay_aligned(photos: Path, col
     for place, name in enumerate(made.ids.tolist()):
         np.testing.assert_array_equal(images[place], np.asarray(Image.open(photos / name)))
     assert len(images) == 8
+
+
+def test_names_that_are_no_text_do_no_harm(photos: Path, colours: Colours) -> None:
+    with open(os.fsencode(photos / "cat") + b"/caf\xe9.png", "wb") as file:
+        file.write(b"words")
+    (bad,) = embed_source(open_source(photos), colours, keep=False).bad
+    assert "caf" in bad.reason and bad.reason.encode("utf-8")
 
 
 def test_a_file_that_vanishes_is_left_out_too(photos: Path, colours: Colours) -> None:

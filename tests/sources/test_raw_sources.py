@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,17 @@ def test_a_saved_hugging_face_data_set_of_images(inside: bool, tmp_path: Path) -
     (tmp_path / "dataset_info.json").write_text(json.dumps({"features": features}))
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
     assert_pictures(open_source(tmp_path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there file names are text")
+def test_names_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
+    (tmp_path / "cat").mkdir()
+    for name in (b"caf\xe9.png", "grüße.png".encode()):
+        with open(os.fsencode(tmp_path / "cat") + b"/" + name, "wb") as file:
+            file.write(png(PICTURES[0]))
+    source = open_source(tmp_path)
+    assert sorted(source.ids.tolist()) == [r"cat/caf\xe9.png", "cat/grüße.png"]
+    np.testing.assert_array_equal(np.asarray(source.images), PICTURES[[0, 0]])
 
 
 def test_hash_of_files_sees_every_byte_and_no_name(tmp_path: Path) -> None:

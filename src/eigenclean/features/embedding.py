@@ -30,6 +30,10 @@ class Bad:
     row: int
     reason: str
 
+    def __post_init__(self) -> None:
+        # Names of files may hold bytes that are no text, and this goes into files that are.
+        object.__setattr__(self, "reason", self.reason.encode("utf-8", "backslashreplace").decode())
+
 
 @dataclass(frozen=True, eq=False)
 class Embedding:

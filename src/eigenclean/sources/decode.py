@@ -44,7 +44,9 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
     except UnidentifiedImageError:  # its own message is about a piece of memory
         raise InvalidData(f"{title} is not a readable image: no known format; leave it out or replace it") from None
     except (OSError, ValueError, SyntaxError, OverflowError, Image.DecompressionBombError) as error:
-        raise InvalidData(f"{title} is not a readable image: {error}; leave it out or replace it") from None
+        raise InvalidData(
+            f"{title} is not a readable image: {str(error).rstrip('.')}; leave it out or replace it"
+        ) from None
     with reading(title, "image"), opening as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
