@@ -116,6 +116,12 @@ def test_exif_turns_the_picture_upright(orientation: int) -> None:
     assert np.abs(found - SMOOTH).mean() < 4
 
 
+def test_a_damaged_exif_tag_does_no_harm() -> None:
+    data = encoded(Image.fromarray(SMOOTH), "JPEG", quality=95, exif=b"Exif\0\0II*\0\xff\xff\xff\x7f broken")
+    with silent_decoders():
+        assert np.abs(pixels(data) - SMOOTH).mean() < 4
+
+
 def test_a_large_jpeg_is_decoded_small_enough_and_no_smaller() -> None:
     data = encoded(Image.fromarray(SMOOTH).resize((1600, 1200)), "JPEG")
     assert pixels(data).shape == (1200, 1600, 3)

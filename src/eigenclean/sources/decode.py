@@ -14,8 +14,10 @@ from eigenclean.sources.reading import reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
 
 MOST_PIXELS = 89_000_000  # decoded 270 MB: larger ones are maps, mosaics or bombs
+_ORIENTATION = 0x0112  # EXIF's number of the tag
 _DEEP = ("I", "F")  # more than 8 bits per pixel; also "I;16" and its relatives
 
 
@@ -37,17 +39,7 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
     """
     if not data:
         raise InvalidData(f"{title} is empty, 0 bytes; copy it again or leave it out")
-    from PIL import Image, ImageOps, UnidentifiedImageError  # most sources have no images
-
-    try:
-        opening = Image.open(io.BytesIO(data))
-    except UnidentifiedImageError:  # its own message is about a piece of memory
-        raise InvalidData(f"{title} is not a readable image: no known format; leave it out or replace it") from None
-    except (OSError, ValueError, SyntaxError, OverflowError, Image.DecompressionBombError) as error:
-        raise InvalidData(
-            f"{title} is not a readable image: {str(error).rstrip('.')}; leave it out or replace it"
-        ) from None
-    with reading(title, "image"), opening as opened:
+    with reading(title, "image"), _opened(data, title) as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise InvalidData(f"{title} has {width} x {height} pixels, the most is {MOST_PIXELS}; shrink it first")
@@ -55,12 +47,32 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
             # libjpeg halves once, twice or three times, and does not go below what is asked for.
             factor = shortest / min(width, height)
             opened.draft("RGB", (round(width * factor), round(height * factor)))
-        image = ImageOps.exif_transpose(opened)
+        image = _upright(opened)
         if image.mode in _DEEP or image.mode.startswith("I;"):
             image = _eight_bits(image)
         elif "transparency" in opened.info:  # a palette with transparency goes through RGBA, or Pillow complains
             image = image.convert("RGBA")
         return image.convert("L" if grey else "RGB")
+
+
+def _opened(data: bytes, title: str) -> "ImageFile":
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        return Image.open(io.BytesIO(data))
+    except UnidentifiedImageError:  # whose own message is about a piece of memory
+        raise InvalidData(f"{title} is not a readable image: no known format; leave it out") from None
+
+
+def _upright(image: "Image") -> "Image":
+    """Turned as its EXIF tag says; a damaged tag is no reason to leave the picture out."""
+    from PIL import ImageOps
+
+    try:
+        turned = image.getexif().get(_ORIENTATION, 1) != 1  # asked first, because turning copies
+    except Exception:  # whatever a parser of damaged bytes raises
+        return image
+    return ImageOps.exif_transpose(image) if turned else image
 
 
 @contextmanager
