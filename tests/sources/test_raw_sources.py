@@ -156,12 +156,12 @@ def test_other_columns_are_no_images() -> None:
         open_source(pa.table({"photo": [1, 2, 3, 4], "label": LABELS}), image_column="photo")
 
 
-@pytest.mark.parametrize("inside", [True, False])
-def test_a_saved_hugging_face_data_set_of_images(inside: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("inside", [(0, 1, 2, 3), (), (1, 3)])
+def test_a_saved_hugging_face_data_set_of_images(inside: tuple[int, ...], tmp_path: Path) -> None:
     names = write_files(tmp_path)
     cells = [
-        {"bytes": png(picture) if inside else None, "path": name}
-        for picture, name in zip(PICTURES, names, strict=True)
+        {"bytes": png(PICTURES[row]) if row in inside else None, "path": None if len(inside) == 4 else name}
+        for row, name in enumerate(names)
     ]
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     table = pa.table({"pic": pa.array(cells, kind), "label": pa.array([0, 1, 0, 1])})
