@@ -11,7 +11,7 @@ import pytest
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.memory import MemorySource
-from eigenclean.sources.write import read_facts, write_npz, write_shards
+from eigenclean.sources.write import write_npz, write_shards
 
 RNG = np.random.default_rng(0)
 N = 23
@@ -49,7 +49,7 @@ def test_shards_are_a_source(tmp_path: Path, dtype: Any, shard_rows: int) -> Non
     assert len(names) == -(-N // shard_rows)
     assert_same(open_source(tmp_path / "s"), made)
     assert open_source(tmp_path / "s", text_column="text").texts == made.texts
-    assert read_facts(tmp_path / "s") == {"encoder": "e"}
+    assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {"encoder": "e"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
 
 

@@ -9,8 +9,8 @@ any time.
 import json
 import os
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -149,21 +149,16 @@ class FeatureCache:
             return None, None
 
 
-class _writing:
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
     """Turns a full or forbidden disk into one sentence."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise InvalidOption(
-                f"cannot write features to {self._folder}: {error.strerror or error}; choose another place with "
-                f"--cache or {VARIABLE}"
-            ) from error
+    try:
+        yield
+    except OSError as error:
+        raise InvalidOption(
+            f"cannot write features to {folder}: {error.strerror or error}; choose another place with --cache or "
+            f"{VARIABLE}"
+        ) from error
 
 
 def _append(path: Path, content: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from eigenclean.errors import InvalidOption, MissingExtra
-from eigenclean.features.base import IMAGE, TEXT, Encoder
+from eigenclean.features.base import Encoder
 from eigenclean.features.package import is_installed
 from eigenclean.features.table import BEST, ENCODERS, SUFFIXES
 from eigenclean.names import check_name
@@ -109,6 +109,3 @@ def _require(name: str) -> None:
     missing = [library for library in entry.needs if not is_installed(library)]
     if missing:
         raise MissingExtra(f"encoder {name} needs {missing[0]}, which is not installed: pip install {entry.pip}")
-
-
-__all__ = ["AUTO", "IMAGE", "TEXT", "best_encoder", "make_encoder", "parse"]

@@ -82,14 +82,14 @@ def embed_contents(
     with silent_decoders(), _saving(cache, encoder) as writer:
         for piece in _pieces(contents, encoder, cache, threads):
             keys[piece.rows.start : piece.rows.stop] = piece.keys
-            if strict and piece.bad:
-                raise InvalidData(f"{piece.bad[0].reason} (and --strict stops at the first)")
             bad += piece.bad
+            if strict:
+                _stop_at(bad)
             n_new += len(piece.prepared)
             writer.put(piece.keys, piece.prepared, piece.rows.start)
     bad += writer.bad
-    if strict and writer.bad:
-        raise InvalidData(f"{writer.bad[0].reason} (and --strict stops at the first)")
+    if strict:
+        _stop_at(bad)
     refused = np.array([one.row for one in bad], dtype=np.intp)
     good = np.ones(len(contents), dtype=bool)
     good[refused] = False
@@ -98,6 +98,12 @@ def embed_contents(
     assert (places >= 0).all()
     bad.sort(key=lambda one: one.row)
     return Embedding(keys, rows, places, cache, bad, n_new - len(writer.bad), time.perf_counter() - started)
+
+
+def _stop_at(bad: list[Bad]) -> None:
+    if bad:
+        first = min(bad, key=lambda one: one.row)
+        raise InvalidData(f"{first.reason} (and --strict stops at the first)")
 
 
 def _pieces(contents: Contents, encoder: Encoder, cache: FeatureCache, threads: int) -> Iterator[_Piece]:
@@ -193,12 +199,3 @@ def _saving(cache: FeatureCache, encoder: Encoder) -> Iterator[_Writer]:
     finally:
         cache.flush()
         cache.refresh()
-
-
-def kind_of(n: int, kind: str) -> str:
-    """A number of contents in words.
-
-    >>> kind_of(1, "image"), kind_of(3, "text")
-    ('1 image', '3 texts')
-    """
-    return f"{n} {kind}{'' if n == 1 else 's'}"

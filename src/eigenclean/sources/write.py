@@ -1,6 +1,5 @@
 """A source with features as files that can be mapped: one ``.npz``, or a folder of Arrow shards."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -120,9 +119,3 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _ours(name: str) -> bool:
     return name == _ABOUT or (name.startswith("part-") and name.endswith(".arrow"))
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """What `write_shards` was told about the features."""
-    record: dict[str, Any] = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-    return record
