@@ -49,7 +49,8 @@ class EmbeddedSource(Source):
         self.labels = raw.labels[rows]
         self.ids = raw.ids[rows]
         if raw.texts is not None:
-            self.texts = [raw.texts[row] for row in rows.tolist()]
+            whole = len(rows) == len(raw)
+            self.texts = raw.texts if whole else [raw.texts[row] for row in rows.tolist()]
         if raw.images is not None:
             self.images = _shown(raw.images, rows)
         self._features, self._facts, self._keys = features, dict(facts), keys

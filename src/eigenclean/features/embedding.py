@@ -64,7 +64,8 @@ class _Piece:
 
     rows: range
     keys: Array
-    prepared: list[tuple[int, Any]]
+    places: list[int]  # of what is prepared, among the rows
+    prepared: list[Any]
     bad: list[Bad]
 
 
@@ -86,7 +87,7 @@ def embed_contents(
             if strict:
                 _stop_at(bad)
             n_new += len(piece.prepared)
-            writer.put(piece.keys, piece.prepared, piece.rows.start)
+            writer.put(piece)
     bad += writer.bad
     if strict:
         _stop_at(bad)
@@ -121,14 +122,14 @@ def _pieces(contents: Contents, encoder: Encoder, cache: FeatureCache, threads: 
             except InvalidData as error:
                 bad.append(Bad(row, str(error)))
         unknown = np.flatnonzero((cache.find(keys) < 0) & (keys != NO_KEY))
-        prepared = []
+        places, prepared = [], []
         for place in unknown.tolist():
             try:
-                opened = contents.open(read[place], rows[place], shortest)
-                prepared.append((place, encoder.prepare(opened)))
+                prepared.append(encoder.prepare(contents.open(read[place], rows[place], shortest)))
+                places.append(place)
             except InvalidData as error:
                 bad.append(Bad(rows[place], str(error)))
-        return _Piece(rows, keys, prepared, bad)
+        return _Piece(rows, keys, places, prepared, bad)
 
     parts = [range(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
     waiting: deque[Future[_Piece]] = deque()
@@ -157,33 +158,37 @@ class _Writer:
 
     def __init__(self, cache: FeatureCache, encoder: Encoder) -> None:
         self._cache, self._encoder = cache, encoder
-        self._keys: list[bytes] = []
-        self._rows: list[int] = []
+        self._keys = np.empty(0, dtype=KEY)
+        self._rows = np.empty(0, dtype=np.intp)
         self._prepared: list[Any] = []
         self._saved = time.monotonic()
         self.bad: list[Bad] = []
 
-    def put(self, keys: Array, prepared: list[tuple[int, Any]], start: int) -> None:
-        for place, one in prepared:
-            self._keys.append(keys[place])
-            self._rows.append(start + place)
-            self._prepared.append(one)
-            if len(self._prepared) >= self._encoder.batch:
-                self.encode()
+    def put(self, piece: _Piece) -> None:
+        if not piece.prepared:
+            return
+        self._keys = np.concatenate([self._keys, piece.keys[piece.places]])
+        self._rows = np.concatenate([self._rows, np.array(piece.places) + piece.rows.start])
+        self._prepared += piece.prepared
+        while len(self._prepared) >= self._encoder.batch:
+            self.encode()
 
     def encode(self) -> None:
-        if not self._prepared:
+        """The next batch, which may be smaller."""
+        some = slice(self._encoder.batch)
+        keys, rows, prepared = self._keys[some], self._rows[some], self._prepared[some]
+        if not prepared:
             return
-        features = self._encoder.encode(self._prepared)
+        rest = slice(self._encoder.batch, None)
+        self._keys, self._rows, self._prepared = self._keys[rest], self._rows[rest], self._prepared[rest]
+        features = self._encoder.encode(prepared)
         finite = np.isfinite(features).all(axis=1)
-        for place in np.flatnonzero(~finite).tolist():
-            row = self._rows[place]
+        for row in rows[~finite].tolist():
             self.bad.append(
                 Bad(row, f"row {row}: the encoder {self._encoder.name} gave numbers that are not finite")
             )
         if finite.any():
-            self._cache.add(np.array(self._keys, dtype=KEY)[finite], features[finite])
-        self._keys, self._rows, self._prepared = [], [], []
+            self._cache.add(keys[finite], features[finite])
         if time.monotonic() - self._saved > _SAVE_SECONDS:
             self._cache.flush()
             self._saved = time.monotonic()
