@@ -24,7 +24,7 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet '$(TORCH)'
-	$(BIN)/pip install --quiet --editable '.[train,dev]'
+	$(BIN)/pip install --quiet --editable '.[train,embed,dev]'
 	@touch $@ $(VENV)/.base
 
 setup: $(VENV)/.dev

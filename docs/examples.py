@@ -217,6 +217,7 @@ def _run_command(command: str) -> tuple[int, str]:
         "NO_COLOR": "1",
         "TERM": "dumb",
         "LC_ALL": "C.UTF-8",
+        "EIGENCLEAN_CACHE": str(Path(".features").resolve()),  # a page knows nothing of what others embedded
         **_ONE_THREAD,
     }
     done = subprocess.run(

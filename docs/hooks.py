@@ -17,12 +17,14 @@ from eigenclean.cli.app import app
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.experiments.benchmarks.quality_page import quality_page
+from eigenclean.features import ENCODERS
 from eigenclean.noise import NOISES, Noise
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
 MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.detect": "Detectors and the base class to derive your own from.",
+    "eigenclean.features": "From images and texts to features.",
     "eigenclean.noise": "Labels made wrong on purpose.",
     "eigenclean.metrics": "How good a verdict is, when the truth is known.",
     "eigenclean.report": "The report as data and as a page.",
@@ -51,6 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/python.md": python_page(),
         "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
         "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
+        "reference/encoders.md": encoders_page(),
         "reference/noises.md": table_page("Noises", _NOISES, "--kind", NOISES, Noise),
         "explanation/quality.md": quality_page(ROOT / "results" / "bench_quality.json"),
         "changelog.md": changelog_page(),
@@ -196,6 +199,42 @@ _NOISES = (
     "NAME` or `add_noise(labels, name)`; set its options with `--set option=value` or as keywords. "
     "[Make noise and measure a detector](../howto/measure.md) shows how."
 )
+
+
+_ENCODERS = (
+    "An encoder turns images or texts into features. Choose one with `--encoder NAME`, in Python with "
+    "`make_encoder(name)`; without a name it is the best that is installed, and the program says which. Those of "
+    "other people's models take a name, a folder or a file after a colon; options follow a question mark: "
+    "`--encoder 'timm:resnet18.a1_in1k?size=160'`. A file that ends in `.onnx` or `.pt` needs no name before it. "
+    "[Images and texts](../howto/images-and-texts.md) shows how."
+)
+
+
+def encoders_page() -> str:
+    """The encoders with what they are, what they need and their options."""
+    lines = ["# Encoders", "", _ENCODERS, "", "| Name | What it is | Install |", "|---|---|---|"]
+    for name, entry in ENCODERS.items():
+        shown = name if entry.takes is None else f"{name}:{entry.example}"
+        lines.append(f"| [`{shown}`](#{_anchor(name)}) | {_cell(entry.says)} | `pip install {entry.pip}` |")
+    lines.append("| `trained` | a small network trained on these very labels | `pip install 'eigenclean[train]'` |")
+    described: dict[str, str] = {}
+    for name, entry in ENCODERS.items():
+        path = f"{entry.module}.{entry.kind}"
+        lines += ["", f"## {name} {{ #{_anchor(name)} }}"]
+        if path in described:
+            lines += ["", f"See [{described[path]}](#{_anchor(described[path])})."]
+        else:
+            described[path] = name
+            lines += _directive(path, heading_level=3)
+    lines += [
+        "",
+        "## trained",
+        "",
+        "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
+        "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
+        *_directive("eigenclean.train.features.trained_features", heading_level=3),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def table_page(title: str, intro: str, option: str, table: Mapping[str, type[Any]], base: type[Any]) -> str:

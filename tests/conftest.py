@@ -1,10 +1,21 @@
 """What tests of several folders share."""
 
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def feature_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Features that tests compute are kept in a folder of this run, not in the user's."""
+    folder = tmp_path_factory.mktemp("features")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EIGENCLEAN_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture

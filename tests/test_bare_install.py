@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +45,16 @@ def test_detects_from_noise_to_report(bare: Path, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000  # templates are in the package
     done = call(bare, "score", "run", "--truth", "noisy.truth.npy", cwd=tmp_path)
     assert "AUROC" in done.stdout
+
+
+def test_raw_images_name_the_extra(bare: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", images=np.zeros((4, 8, 8), np.uint8), labels=[0, 1, 0, 1])
+    done = call(bare, "detect", "x.npz", "--out", "run", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "to embed images an encoder is needed" in done.stderr
+    assert "pip install 'eigenclean[embed]'" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+    assert "efficientnet-lite1" in call(bare, "list", "encoders", cwd=tmp_path).stdout
 
 
 def test_torch_only_commands_name_the_extra(bare: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 
@@ -21,6 +21,14 @@ class Listener(Protocol):
         """It is over, finished or not."""
 
 
+@runtime_checkable
+class Counter(Protocol):
+    """A listener that also wants to know what is counted, because it shows a rate."""
+
+    def begin_counting(self, what: str, total: float, unit: str) -> int:
+        """A piece of work of so many units starts."""
+
+
 _listener: ContextVar[Listener | None] = ContextVar("eigenclean_progress", default=None)
 
 
@@ -34,8 +42,12 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def track(items: Sequence[T], what: str, sizes: Iterable[float] | None = None) -> Iterator[T]:
+def track(
+    items: Sequence[T], what: str, sizes: Iterable[float] | None = None, unit: str | None = None
+) -> Iterator[T]:
     """Iterate over ``items``, telling the listener; ``sizes`` are shares of the work, by default equal.
+
+    ``unit`` names what the sizes count, such as "images", where people want to know the rate.
 
     >>> list(track([1, 2, 3], "counting"))
     [1, 2, 3]
@@ -45,7 +57,10 @@ def track(items: Sequence[T], what: str, sizes: Iterable[float] | None = None) -
         yield from items
         return
     amounts = [1.0] * len(items) if sizes is None else [float(size) for size in sizes]
-    handle = listener.begin(what, sum(amounts))
+    if unit is not None and isinstance(listener, Counter):
+        handle = listener.begin_counting(what, sum(amounts), unit)
+    else:
+        handle = listener.begin(what, sum(amounts))
     try:
         for item, amount in zip(items, amounts, strict=True):
             yield item

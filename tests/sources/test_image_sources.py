@@ -66,7 +66,7 @@ def test_separate_labels(tmp_path: Path) -> None:
 def test_whoever_wants_features_is_told_where_to_get_them(tmp_path: Path) -> None:
     source = open_source(npz(tmp_path))
     for want in (source.features, lambda: next(source.batches())):
-        with pytest.raises(InvalidData, match=r"x\.npz holds images, but no features: train on the images"):
+        with pytest.raises(InvalidData, match=r"x\.npz holds images, but no features: turn them into"):
             want()
 
 
@@ -89,8 +89,8 @@ def test_hash_sees_every_pixel_and_label() -> None:
         ({"images": PICTURES.reshape(6, -1), "labels": LABELS}, "images must be one height x width"),
         ({"images": PICTURES, "labels": LABELS[:4]}, "equal length, got 6 rows and 4 labels"),
         ({"images": PICTURES}, "there are no labels"),
-        ({"labels": LABELS}, "a dict must have 'features' or 'images'"),
-        ({"labels": LABELS, "images": None, "features": None}, "a dict must have 'features' or 'images'"),
+        ({"labels": LABELS}, "a dict must have 'features', 'images' or 'texts'"),
+        ({"labels": LABELS, "images": None, "features": None}, "a dict must have 'features', 'images' or 'texts'"),
     ],
 )
 def test_bad_arrays(given: dict[str, Any], message: str) -> None:
@@ -125,7 +125,7 @@ def test_images_are_decoded_when_they_are_looked_at(tmp_path: Path) -> None:
     np.testing.assert_array_equal(images(source)[:4], PICTURES[:4])
     for look in (lambda: images(source)[4], lambda: images(source)[:], lambda: np.asarray(images(source))):
         with pytest.raises(
-            InvalidData, match=r"dog/4\.png is not a readable image: .*; check that the file"
+            InvalidData, match=r"dog/4\.png is not a readable image: no known format; leave it out"
         ) as caught:
             look()
         assert "\n" not in str(caught.value)
@@ -140,7 +140,7 @@ def test_a_truncated_image_and_one_that_is_gone_are_named(tmp_path: Path) -> Non
     path.unlink()
     with pytest.raises(InvalidData, match=r"there is no image .*cat/1\.png"):
         images(source)[1]
-    with pytest.raises(InvalidData, match=r"cat/1\.png is not a readable image: No such file"):
+    with pytest.raises(InvalidData, match=r"there is no image .*cat/1\.png"):
         source.data_hash()
 
 

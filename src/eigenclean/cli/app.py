@@ -12,6 +12,7 @@ from eigenclean.cli.bench import bench
 from eigenclean.cli.check import check
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
+from eigenclean.cli.embed import embed
 from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo)
 app.command("detect")(detect)
+app.command("embed")(embed)
 app.command("review")(review)
 app.command("noise")(noise)
 app.command("score")(score)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenclean.cli import options as o
+from eigenclean.cli.bench_embed import bench_embed
 from eigenclean.cli.bench_train import bench_train
 from eigenclean.cli.console import console, messages, print_json, say, table, working
 
@@ -192,3 +193,4 @@ def print_ratios(results: "list[Result]") -> None:
 
 
 bench.command("train")(bench_train)
+bench.command("embed")(bench_embed)

@@ -8,8 +8,18 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import listening
@@ -27,6 +37,9 @@ class _Bars:
     def begin(self, what: str, total: float) -> int:
         return int(self._progress.add_task(what, total=total))
 
+    def begin_counting(self, what: str, total: float, unit: str) -> int:
+        return int(self._progress.add_task(what, total=total, unit=unit))
+
     def advance(self, handle: int, amount: float) -> None:
         self._progress.advance(TaskID(handle), amount)
 
@@ -34,10 +47,21 @@ class _Bars:
         self._progress.remove_task(TaskID(handle))
 
 
+class _Rate(ProgressColumn):
+    """How many a second, for work that is counted in something."""
+
+    def render(self, task: Task) -> Text:
+        unit = task.fields.get("unit")
+        if unit is None or not task.speed:
+            return Text("")
+        speed = f"{task.speed:.0f}" if task.speed >= 10 else f"{task.speed:.1f}"
+        return Text(f"{task.completed:.0f} of {task.total:.0f} {unit}, {speed}/s")
+
+
 @contextmanager
 def working() -> Iterator[None]:
     """Show progress bars while the block runs, and the library's warnings as notes."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Rate(), TimeRemainingColumn())
     shown = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
     with shown as progress, warnings.catch_warnings():
         show = warnings.showwarning

@@ -9,6 +9,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
+from eigenclean.cli.encoding import Embed, embed
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -46,13 +47,25 @@ def detect(
     feature_column: o.FeatureColumns = None,
     id_column: o.IdColumn = None,
     text_column: o.TextColumn = None,
+    image_column: o.ImageColumn = None,
+    image_root: o.ImageRoot = None,
+    encoder: o.Encoder = None,
+    device: o.Device = None,
+    half: o.Half = False,
+    batch: o.Batch = None,
+    cache: o.Cache = None,
+    no_cache: o.NoCache = False,
+    strict: o.Strict = False,
     setting: o.Set = None,
     seed: o.Seed = 0,
     csv: Annotated[bool, typer.Option("--csv", help="Also write verdict.csv.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     as_json: o.Json = False,
 ) -> None:
-    """Find labels that are probably wrong; write verdict.parquet, summary.json and report.html."""
+    """Find labels that are probably wrong; write verdict.parquet, summary.json and report.html.
+
+    Images and texts without features are embedded first, see `eigenclean embed`.
+    """
     from eigenclean.detect.options import build_detector
     from eigenclean.report.publish import publish, results_folder
     from eigenclean.sources import open_source
@@ -71,17 +84,23 @@ def detect(
         testing.check_share(planted)
         names = [*testing.candidate_names()] if method == AUTO else names
     judges = [build_detector(name, options, seed=seed) for name in names]
-    how: dict[str, Any] = {
+    given: dict[str, Any] = {
         "labels": labels,
         "label_column": label_column,
         "feature_columns": feature_column,
         "id_column": id_column,
         "text_column": text_column,
+        "image_column": image_column,
+        "image_root": image_root,
     }
-    data = open_source(source, **how)
-    extra: dict[str, Any] = {"source": source_record(source, **how)}
+    data = open_source(source, **given, raw=encoder is not None)
+    extra: dict[str, Any] = {"source": source_record(source, **given)}
     tested = None
     with results_folder(out) as folder, working():
+        how = Embed(encoder, device, half, batch, cache, not no_cache, strict)
+        if how.wanted_for(data):
+            data = embedded = embed(data, how)
+            extra["embedding"] = embedded.facts()
         started = time.perf_counter()
         features, judge = data.features(), judges[0]
         if method == AUTO:

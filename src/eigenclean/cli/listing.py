@@ -18,6 +18,7 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "nets": ("eigenclean.nets", "NETS"),
     "losses": ("eigenclean.losses", "LOSSES"),
     "augments": ("eigenclean.train.augment", "AUGMENTS"),
+    "encoders": ("eigenclean.cli.encoding", "encoder_names"),
     "datasets": ("eigenclean.sources.bundled", "DATASETS"),
     "layouts": ("eigenclean.sources.named", "LAYOUTS"),
     "exports": ("eigenclean.report.exports", "EXPORTS"),
@@ -31,7 +32,8 @@ def list_names(
     """List the names of what can be chosen."""
     check_name(kind, KINDS, by="eigenclean list", what="kind")
     module, table = KINDS[kind]
-    names = list(getattr(import_module(module), table))
+    found = getattr(import_module(module), table)
+    names = list(found() if callable(found) else found)
     if as_json:
         print_json(names)
         return

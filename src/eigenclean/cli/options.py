@@ -37,7 +37,39 @@ FeatureColumns = Annotated[
     ),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="Column of unique row ids.")]
-TextColumn = Annotated[str | None, typer.Option(help="Column of texts to show in the report.")]
+TextColumn = Annotated[
+    str | None, typer.Option(help="Column of texts: embedded when the table has no features, else only shown.")
+]
+ImageColumn = Annotated[
+    str | None, typer.Option(help="Column of images to embed: paths, or the bytes of image files.")
+]
+ImageRoot = Annotated[
+    Path | None,
+    typer.Option(help="Folder that paths of images are relative to and stay in; by default that of the table."),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[:MODEL][?size=N]",
+        help="What turns images or texts into features; see `eigenclean list encoders`. By default the best that "
+        "is installed, when there are no features.",
+    ),
+]
+Device = Annotated[
+    str | None, typer.Option(help="Where the encoder runs: cpu, cuda, …; by default the best there is.")
+]
+Half = Annotated[
+    bool, typer.Option("--half", help="Embed with 16 bits: faster, and half the disk; hardly less exact.")
+]
+Batch = Annotated[int | None, typer.Option(help="Images or texts that are embedded at a time.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(help="Folder of features computed before; by default EIGENCLEAN_CACHE, then the user's own."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither look up nor keep features.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first image or text that cannot be read; else it is left out.")
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 Set = Annotated[

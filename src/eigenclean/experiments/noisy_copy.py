@@ -10,6 +10,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.files import replacing
 from eigenclean.noise import corrupt
 from eigenclean.sources import Source
+from eigenclean.sources.raw import RawSource
 
 
 def write_noisy_copy(
@@ -19,11 +20,16 @@ def write_noisy_copy(
     out = Path(out)
     if out.suffix != ".npz":
         raise InvalidOption(f"noise: --out must be an .npz file, got {out}")
-    features = source.features()
-    made = corrupt(source.labels, kind, rate, random_state=seed, features=features, **options)
-    arrays: dict[str, Any] = {"features": features, "labels": made.labels, "ids": source.ids}
+    arrays: dict[str, Any] = {}
     if source.images is not None:
-        arrays["images"] = source.images
+        arrays["images"] = np.asarray(source.images)
+    if not isinstance(source, RawSource):
+        arrays["features"] = source.features()
+    # Noise that depends on the sample looks at its features, or else at its pixels.
+    seen = arrays.get("features", arrays.get("images"))
+    vectors = None if seen is None else seen.reshape(len(seen), -1)
+    made = corrupt(source.labels, kind, rate, random_state=seed, features=vectors, **options)
+    arrays |= {"labels": made.labels, "ids": source.ids}
     if source.texts is not None:
         arrays["texts"] = np.asarray(source.texts, dtype=np.str_)
     truth = out.with_suffix(".truth.npy")

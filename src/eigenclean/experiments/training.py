@@ -19,7 +19,7 @@ from eigenclean.nets import NETS
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sources import Source
-from eigenclean.sources.images import ImageSource
+from eigenclean.sources.raw import RawSource
 from eigenclean.sources.relabel import Decided
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
@@ -142,9 +142,11 @@ def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
 
 def _inputs(data: Source, net: str) -> Any:
     """Images for networks of images, features for the others; a sentence when the source has not what is needed."""
-    if not net_takes_images(net) and not isinstance(data, ImageSource):
+    if not net_takes_images(net) and not isinstance(data, RawSource):
         return data.features()
     if data.images is None:
+        if isinstance(data, RawSource):
+            data.features()  # says what to do with texts
         raise InvalidData(f"net {net} needs images, but {data.name} has features only; take the net mlp or linear")
     return data.images
 

@@ -58,6 +58,7 @@ def publish(
         shown = {
             **run,
             "source": source.name,
+            **_embedded((facts or {}).get("embedding")),
             "command": command,
             "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
@@ -77,6 +78,17 @@ def publish(
     if page is not None:
         write_text(folder / "report.html", page)
     return verdict.summary(**noted)
+
+
+def _embedded(facts: Mapping[str, Any] | None, most: int = 20) -> dict[str, Any]:
+    """What the report says about features that were computed for this run."""
+    if facts is None:
+        return {}
+    skipped = facts["n_skipped"]
+    names = ", ".join(str(one["id"]) for one in facts["skipped"][:most])
+    more = f" and {skipped - most} more" if skipped > most else ""
+    left_out = f"{skipped} that cannot be read: {names}{more}" if skipped else None
+    return {"encoder": f"{facts['encoder']}, computed from the {facts['kind']}s", "skipped": left_out}
 
 
 class _OnlyTrying(Exception):

@@ -24,7 +24,7 @@ from eigenclean.verdict import Verdict
 MOST_SUSPECTS = 60
 MOST_CLASSES = 500
 BANDS = (("sure", 0.95, "95 % or more"), ("likely", 0.75, "75 to 95 %"), ("borderline", -1.0, "below 75 %"))
-_RUN = ("source", "created", "seconds", "version", "data_hash", "command")
+_RUN = ("source", "encoder", "skipped", "created", "seconds", "version", "data_hash", "command")
 
 
 def summarize(

@@ -16,13 +16,14 @@ from eigenclean.sources.frames import FrameRows, as_matrix, as_vector, is_frame
 from eigenclean.sources.hf import HfRows, is_saved_dataset
 from eigenclean.sources.images import ImageSource
 from eigenclean.sources.ipc import IpcRows
-from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.memory import MemorySource, check_texts
 from eigenclean.sources.named import LAYOUTS, is_named, open_named
 from eigenclean.sources.npy import open_npy, read_labels
 from eigenclean.sources.npz import open_npz
 from eigenclean.sources.parquet import ParquetRows
+from eigenclean.sources.raw import TextSource
 from eigenclean.sources.splits import choose_split
-from eigenclean.sources.tables import Rows, TableSource
+from eigenclean.sources.tables import Rows, open_table
 
 __all__ = ["Source", "as_matrix", "as_vector", "open_source"]
 
@@ -50,22 +51,28 @@ def open_source(
     feature_columns: str | Sequence[str] | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
+    image_column: str | None = None,
+    image_root: str | os.PathLike[str] | None = None,
+    raw: bool = False,
     split: str | None = None,
 ) -> Source:
-    """Open rows with features (or images) and labels, wherever they are.
+    """Open rows with features (or images, or texts) and labels, wherever they are.
 
     Args:
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
             the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
             original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
             set ("digits"), a data frame of any library, a pair ``(features, labels)``, or a dict of arrays
-            ``features`` or ``images``, ``labels`` and perhaps ``ids``, ``texts``.
+            ``features``, ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file.
         label_column: column of the labels in a table; by default "label" or a similar name.
         feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
             numbers, else all columns of numbers that are not labels or ids.
         id_column: column of unique row ids; by default "id" or "ids" if there is one.
-        text_column: column of texts to show.
+        text_column: column of texts to show; to embed, when the table has no features.
+        image_column: column of images to embed: paths, encoded bytes, or both as Hugging Face stores them.
+        image_root: folder that paths of images are relative to and stay in; by default that of the table.
+        raw: prefer images and texts to numbers that nobody named.
         split: which part of a data set that comes in parts, such as "test"; by default "train".
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
@@ -85,27 +92,30 @@ def open_source(
         "feature_columns": feature_columns,
         "id_column": id_column,
         "text_column": text_column,
+        "image_column": image_column,
+        "image_root": None if image_root is None else Path(image_root),
     }
     given = None if labels is None else _given_labels(labels)
     if isinstance(source, str | os.PathLike):
-        return _open_path(Path(source), os.fspath(source), given, columns, split)
+        return _open_path(Path(source), os.fspath(source), given, columns, split, raw=raw)
     _refuse_split(split, name="arrays and frames")
     if is_frame(source):
-        return TableSource(FrameRows(source), labels=given, **_only_given(columns))
+        return open_table(FrameRows(source), labels=given, raw=raw, **_only_given(columns))
     _refuse_columns(columns, name="arrays")
     return _open_arrays(source, given)
 
 
 def _open_path(
-    path: Path, name: str, labels: Array | None, columns: Mapping[str, Any], split: str | None
+    path: Path, name: str, labels: Array | None, columns: Mapping[str, Any], split: str | None, *, raw: bool
 ) -> Source:
     suffix = path.suffix.lower()
+    options = {"image_root": path if os.path.isdir(path) else path.parent, "raw": raw, **_only_given(columns)}
     if os.path.isdir(path):  # unlike Path.is_dir, never an error
         if _kind_of_folder(path, name) == "images":
             _refuse_columns(columns, name=name)
             return open_folder(path, name=name, split=split, labels=labels)
         _refuse_split(split, name=name)
-        return TableSource(HfRows(path, name=name), labels=labels, **_only_given(columns))
+        return open_table(HfRows(path, name=name), labels=labels, **options)
     if is_named(name) and not os.path.exists(path):
         _refuse_columns(columns, name=name)
         return _relabelled(open_named(name, split=split), labels)
@@ -121,7 +131,7 @@ def _open_path(
         _refuse_columns(columns, name=name)
         return _ARRAYS[suffix](path, name=name, labels=labels)
     if suffix in _TABLES:
-        return TableSource(_TABLES[suffix](path, name=name), labels=labels, **_only_given(columns))
+        return open_table(_TABLES[suffix](path, name=name), labels=labels, **options)
     raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
 
 
@@ -139,15 +149,18 @@ def _open_arrays(source: Any, labels: Array | None) -> Source:
     else:
         arrays = {"features": source}
     unknown = [key for key in arrays if key not in _PARTS]
-    if unknown or all(arrays.get(part) is None for part in ("features", "images")):
+    if unknown or all(arrays.get(part) is None for part in ("features", "images", "texts")):
         raise InvalidData(
-            f"arrays: a dict must have 'features' or 'images' and may have {', '.join(map(repr, _PARTS[1:]))}, "
+            f"arrays: a dict must have 'features', 'images' or 'texts' and may have 'labels' and 'ids', "
             f"got {', '.join(map(repr, arrays)) or 'nothing'}"
         )
     if labels is None and arrays.get("labels") is None:
         raise InvalidData("arrays: there are no labels; give a pair (features, labels), or labels=...")
     others = {key: as_vector(arrays[key]) for key in _PARTS[2:] if arrays.get(key) is not None}
     given = as_vector(arrays["labels"]) if labels is None else labels
+    if arrays.get("features") is None and "images" not in others:
+        found = check_texts(others["texts"], len(others["texts"]), by="arrays")
+        return TextSource("arrays", found, given, ids=others.get("ids"))
     if arrays.get("features") is None:
         return ImageSource("arrays", others["images"], given, ids=others.get("ids"), texts=others.get("texts"))
     return MemorySource("arrays", as_matrix(arrays["features"]), given, **others)

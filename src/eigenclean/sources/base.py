@@ -11,7 +11,7 @@ import numpy as np
 from eigenclean.arrays import Array, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.lazy_images import LazyImages
 
 
 class Source(ABC):
@@ -29,7 +29,7 @@ class Source(ABC):
     name: str
     labels: Array
     ids: Array
-    images: Array | ImageFiles | None = None
+    images: Array | LazyImages | None = None
     texts: Sequence[str] | None = None
     splits: Sequence[str] = ()
 

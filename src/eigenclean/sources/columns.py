@@ -1,4 +1,4 @@
-"""Which columns of a table are labels, features, ids and texts."""
+"""Which columns of a table are labels, features, ids, texts and images."""
 
 import difflib
 import json
@@ -15,16 +15,22 @@ from eigenclean.errors import InvalidData
 
 LABEL_NAMES = ("label", "labels", "given_label", "y", "target", "class")
 ID_NAMES = ("id", "ids")
+TEXT_NAMES = ("text", "texts", "sentence")  # where there are no numbers
+IMAGE_NAMES = ("image", "images", "img")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read, by name; ``label`` is None when the labels come from elsewhere."""
+    """The columns to read, by name; ``label`` is None when the labels come from elsewhere.
+
+    Without ``features`` there is an ``image`` or else a ``text``, to be turned into features.
+    """
 
     features: tuple[str, ...]
     label: str | None = None
     id: str | None = None
     text: str | None = None
+    image: str | None = None
 
 
 def choose_columns(
@@ -35,15 +41,19 @@ def choose_columns(
     features: str | Sequence[str] | None = None,
     id: str | None = None,
     text: str | None = None,
+    image: str | None = None,
+    raw: bool = False,
     need_label: bool = True,
 ) -> Columns:
     """Check the names that were given and fill in the others by convention.
 
+    ``raw`` prefers images and texts to columns of numbers that nobody named.
+
     >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
     >>> choose_columns(schema, by="x.csv")
-    Columns(features=('f0', 'f1'), label='label', id='id', text=None)
+    Columns(features=('f0', 'f1'), label='label', id='id', text=None, image=None)
     """
-    for name in (label, id, text):
+    for name in (label, id, text, image):
         if name is not None:
             _check_name(schema, name, by=by)
     if need_label:
@@ -53,20 +63,26 @@ def choose_columns(
             f"{by} has no column named {LABEL_NAMES[0]!r}; its columns are {_names(schema)}; "
             "choose the labels with --label-column"
         )
-    taken = {name for name in (label, id, text) if name is not None}
+    taken = {name for name in (label, id, text, image) if name is not None}
     # What looks like labels or ids becomes a feature only when it is named; "y" may well be a coordinate.
     shunned = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
+    chosen: tuple[str, ...] = ()
     if features is None:
-        chosen = _default_features(schema, shunned, by=by)
+        numbers = _number_columns(schema, shunned)
+        content = _content(schema, text, image, numbers, taken, raw=raw)
+        if content is not None:
+            text, image = content
+        else:
+            chosen = _default_features(schema, numbers, by=by)
     else:
         names = [features] if isinstance(features, str) else features
         chosen = _named_features(schema, names, taken, shunned, by=by)
     id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken}], schema)
-    used = {*chosen, *taken} if id is None else {*chosen, *taken, id}
+    used = {*chosen, *taken, *(name for name in (id, text, image) if name is not None)}
     repeated = [name for name in schema.names if name in used and schema.names.count(name) > 1]
     if repeated:
         raise InvalidData(f"{by} has more than one column named {repeated[0]!r}; rename them")
-    return Columns(features=chosen, label=label, id=id, text=text)
+    return Columns(features=chosen, label=label, id=id, text=text, image=image)
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -102,9 +118,47 @@ def index_columns(schema: pa.Schema) -> set[str]:
         return set()
 
 
-def _default_features(schema: pa.Schema, shunned: set[str], *, by: str) -> tuple[str, ...]:
+def _number_columns(schema: pa.Schema, shunned: set[str]) -> list[Any]:
     shunned = shunned | index_columns(schema)
-    usable = [field for field in schema if field.name not in shunned and are_features(field.type)]
+    return [field for field in schema if field.name not in shunned and are_features(field.type)]
+
+
+def _content(
+    schema: pa.Schema, text: str | None, image: str | None, numbers: list[Any], taken: set[str], *, raw: bool
+) -> tuple[str | None, str | None] | None:
+    """The columns of texts and images to embed, or None when there are features, or nothing to embed.
+
+    Named images are always meant. Named texts may be for showing only: then there are lists of numbers, or several
+    columns of numbers.
+    """
+    lists = any(is_list(storage(field.type)) for field in numbers)
+    if image is not None or (text is not None and (raw or len(numbers) < 2) and not (lists and not raw)):
+        return text, image
+    if numbers and not raw:
+        return None
+    free = [field for field in schema if field.name not in taken]
+    structs = [field.name for field in free if is_image_struct(field.type)]
+    named = [field.name for field in free if field.name in IMAGE_NAMES and _may_be_image(field)]
+    if len(structs) == 1 or named:
+        return text, structs[0] if len(structs) == 1 else named[0]
+    written = next((field.name for field in free if field.name in TEXT_NAMES and _is_text(field.type)), None)
+    return None if written is None else (written, None)
+
+
+def is_image_struct(kind: Any) -> bool:
+    """Whether a column is of the kind that Hugging Face stores images in: ``bytes`` and ``path``."""
+    return bool(pa.types.is_struct(kind)) and {field.name for field in kind} == {"bytes", "path"}
+
+
+def _may_be_image(field: Any) -> bool:
+    return bool(pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type) or _is_text(field.type))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _default_features(schema: pa.Schema, usable: list[Any], *, by: str) -> tuple[str, ...]:
     lists = tuple(field.name for field in usable if is_list(storage(field.type)))
     if len(lists) == 1:
         return lists
@@ -116,7 +170,7 @@ def _default_features(schema: pa.Schema, shunned: set[str], *, by: str) -> tuple
     if not usable:
         raise InvalidData(
             f"{by} has no column of numbers for the features; its columns are {_names(schema)}; "
-            "embed texts or images first, or choose with --feature-columns"
+            "name texts with --text-column, images with --image-column, or numbers with --feature-columns"
         )
     return tuple(field.name for field in usable)
 

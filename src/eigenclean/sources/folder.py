@@ -40,10 +40,16 @@ def open_folder(
             f"{name} has no class folders of images ({', '.join(sorted(SUFFIXES))}): one folder per class"
         )
     names = np.array(files)
-    given = np.array([file.split("/", 1)[0] for file in files]) if labels is None else labels
+    ids = np.array([_readable(file) for file in files])
+    given = np.array([one.split("/", 1)[0] for one in ids.tolist()]) if labels is None else labels
     return ImageSource(
-        name, ImageFiles(root, names, resize=resize, grey=grey), given, ids=names, splits=tuple(splits)
+        name, ImageFiles(root, names, resize=resize, grey=grey), given, ids=ids, splits=tuple(splits)
     )
+
+
+def _readable(name: str) -> str:
+    """The name as text: bytes that are no UTF-8, which Linux allows in names, are spelled out."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def is_image_folder(path: Path) -> bool:

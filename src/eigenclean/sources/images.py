@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from eigenclean.arrays import Array, check_ids, check_labels, row_chunks
-from eigenclean.errors import InvalidData
-from eigenclean.evidence import Evidence
-from eigenclean.sources.base import Source, fingerprint
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.base import fingerprint
+from eigenclean.sources.lazy_images import LazyImages
 from eigenclean.sources.memory import check_images, check_texts, refuse_empty
+from eigenclean.sources.raw import RawSource
 
 
-class ImageSource(Source):
+class ImageSource(RawSource):
     """Images and their labels; whoever wants features is told where to get them.
 
     Args:
@@ -26,12 +25,13 @@ class ImageSource(Source):
     ImageSource mine: 2 rows
     """
 
-    images: Array | ImageFiles
+    holds = "images"
+    images: Array | LazyImages
 
     def __init__(
         self,
         name: str,
-        images: Array | ImageFiles,
+        images: Array | LazyImages,
         labels: Array,
         *,
         ids: Array | None = None,
@@ -47,20 +47,9 @@ class ImageSource(Source):
         self.texts = None if texts is None else check_texts(texts, n_rows, by=name)
         self.splits = tuple(splits)
 
-    def features(self) -> Array:
-        """There are none."""
-        raise InvalidData(
-            f"{self.name} holds images, but no features: train on the images with `eigenclean train`, or embed "
-            "them with a network that you trust and give the features as .npz"
-        )
-
-    def evidence(self) -> Evidence:
-        """Labels alone."""
-        return Evidence(ids=self.ids, labels=self.labels)
-
     def data_hash(self) -> str:
         """A fingerprint of labels and images."""
-        if isinstance(self.images, ImageFiles):
+        if isinstance(self.images, LazyImages):
             return fingerprint(self.labels, self.images.fingerprint())
         return fingerprint(self.labels, self._pixels(self.images))
 

@@ -3,7 +3,7 @@
 from eigenclean.arrays import Array, check_ids, check_labels, check_table
 from eigenclean.errors import InvalidData
 from eigenclean.sources.base import Source
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.lazy_images import LazyImages
 
 
 class MemorySource(Source):
@@ -24,7 +24,7 @@ class MemorySource(Source):
         labels: Array,
         *,
         ids: Array | None = None,
-        images: Array | ImageFiles | None = None,
+        images: Array | LazyImages | None = None,
         texts: Array | None = None,
     ) -> None:
         check_table(features, by=name)
@@ -48,7 +48,7 @@ def refuse_empty(n_rows: int, *, by: str) -> None:
         raise InvalidData(f"{by} has no rows; give at least two classes with a few samples each")
 
 
-def check_images(images: Array | ImageFiles, n_rows: int, *, by: str) -> Array | ImageFiles:
+def check_images(images: Array | LazyImages, n_rows: int, *, by: str) -> Array | LazyImages:
     """The images when there is one of uint8 for each row; `InvalidData` otherwise. Files are not decoded here."""
     if images.ndim not in (3, 4) or len(images) != n_rows or images.dtype != "uint8":
         raise InvalidData(

@@ -11,7 +11,8 @@ from eigenclean.arrays import Array, preview
 from eigenclean.errors import InvalidData
 from eigenclean.sources.images import ImageSource
 from eigenclean.sources.mapped import map_array, read_header
-from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.memory import MemorySource, check_texts
+from eigenclean.sources.raw import TextSource
 from eigenclean.sources.reading import reading
 
 _WANTED = ("features", "labels", "ids", "images", "texts")
@@ -19,8 +20,8 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name,
 _ENCRYPTED = 0x1
 
 
-def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource | ImageSource:
-    """Arrays ``features`` (or ``images`` to train on) and ``labels``, and ``ids``, ``texts`` if they are there.
+def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource | ImageSource | TextSource:
+    """Arrays ``features`` (or else ``images``, or else ``texts``) and ``labels``, and ``ids`` if they are there.
 
     ``labels`` given separately replace those of the archive.
     """
@@ -34,6 +35,8 @@ def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
         }
     given = np.array(arrays["labels"]) if labels is None else labels
     ids = np.array(arrays["ids"]) if "ids" in arrays else None
+    if "features" not in arrays and "images" not in arrays:
+        return TextSource(name, check_texts(arrays["texts"], len(arrays["texts"]), by=name), given, ids=ids)
     if "features" not in arrays:
         return ImageSource(name, arrays["images"], given, ids=ids, texts=arrays.get("texts"))
     images, texts = arrays.get("images"), arrays.get("texts")
@@ -42,8 +45,8 @@ def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
 
 def _check_members(members: Collection[str], *, name: str, need_labels: bool) -> None:
     there = f"its arrays are {preview(np.array(sorted(members)))}"
-    if "features" not in members and "images" not in members:
-        raise InvalidData(f"{name} has no array 'features'; {there}; add it, or 'images' to train on")
+    if not {"features", "images", "texts"} & {*members}:
+        raise InvalidData(f"{name} has no array 'features'; {there}; add it, or 'images' or 'texts' to embed")
     if need_labels and "labels" not in members:
         raise InvalidData(f"{name} has no array 'labels'; {there}; add it, or give the labels with --labels")
 

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from eigenclean.arrays import Array, check_ids, check_labels
 from eigenclean.errors import InvalidData
 from eigenclean.sources.base import Source
 from eigenclean.sources.blocks import blocks, regroup, stack, texts, vector
-from eigenclean.sources.columns import choose_columns
+from eigenclean.sources.columns import Columns, choose_columns
+from eigenclean.sources.image_cells import image_column as image_cells
+from eigenclean.sources.images import ImageSource
 from eigenclean.sources.memory import refuse_empty
+from eigenclean.sources.raw import TextSource
 
 _PIECE = 1 << 16  # when everything is wanted, it is read in pieces of this many rows
 
@@ -51,44 +55,55 @@ class Rows(ABC):
             return {}
 
 
+def open_table(
+    rows: Rows,
+    *,
+    labels: Array | None = None,
+    image_root: Path | None = None,
+    label_column: str | None = None,
+    feature_columns: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+    image_column: str | None = None,
+    raw: bool = False,
+) -> Source:
+    """The rows as a source: of features if there are any, else of the images or texts in the named columns.
+
+    Paths of images are relative to ``image_root``.
+    """
+    columns = choose_columns(
+        rows.schema,
+        by=rows.name,
+        label=label_column,
+        features=feature_columns,
+        id=id_column,
+        text=text_column,
+        image=image_column,
+        raw=raw,
+        need_label=labels is None,
+    )
+    if columns.features:
+        return TableSource(rows, columns, labels=labels)
+    labels, ids, texts, _ = _read_small(rows, columns, labels)
+    if columns.image is None:
+        assert texts is not None
+        return TextSource(rows.name, texts, labels, ids=ids)
+    cells = rows.read([columns.image]).column(columns.image)
+    images = image_cells(cells, root=image_root or Path("."), by=rows.name)
+    shown = None if texts is None else np.array(texts, dtype=np.str_)
+    return ImageSource(rows.name, images, labels, ids=ids, texts=shown)
+
+
 class TableSource(Source):
     """Rows of a table; labels, ids and texts are read at once, features when they are wanted."""
 
-    def __init__(
-        self,
-        rows: Rows,
-        *,
-        labels: Array | None = None,
-        label_column: str | None = None,
-        feature_columns: str | Sequence[str] | None = None,
-        id_column: str | None = None,
-        text_column: str | None = None,
-    ) -> None:
-        self.name = by = rows.name
+    def __init__(self, rows: Rows, columns: Columns, *, labels: Array | None = None) -> None:
+        self.name = rows.name
         self._rows = rows
-        self._columns = columns = choose_columns(
-            rows.schema,
-            by=by,
-            label=label_column,
-            features=feature_columns,
-            id=id_column,
-            text=text_column,
-            need_label=labels is None,
-        )
-        small = [name for name in (columns.label, columns.id, columns.text) if name is not None]
-        table = rows.read(list(dict.fromkeys(small)))
-        n_rows = table.num_rows if small else rows.count()
-        refuse_empty(n_rows, by=by)
-        if columns.label is not None:
-            names = rows.class_names().get(columns.label)
-            labels = vector(table.column(columns.label), by=by, what="labels")
-            if names is not None:
-                labels = _named(labels, names, by=by)
-        assert labels is not None  # choose_columns insists on a label column otherwise
-        self.labels = check_labels(labels, by=by, n_rows=n_rows)
-        self.ids = check_ids(_ids(table, columns.id, by=by), n_rows, by=by)
-        if columns.text is not None:
-            self.texts = texts(table.column(columns.text))
+        self._columns = columns
+        labels, ids, self.texts, n_rows = _read_small(rows, columns, labels)
+        self.labels = check_labels(labels, by=self.name, n_rows=n_rows)
+        self.ids = check_ids(ids, n_rows, by=self.name)
 
     @property
     def rows(self) -> Rows:
@@ -118,6 +133,25 @@ class TableSource(Source):
                 f"{self.name} has {seen} rows of features for {len(self)} labels; "
                 "the file is damaged or was changed after it was opened, so open it again"
             )
+
+
+def _read_small(
+    rows: Rows, columns: Columns, labels: Array | None
+) -> tuple[Array, Array | None, list[str] | None, int]:
+    """Labels (as names of classes where there are some), ids, texts, and the number of rows."""
+    by = rows.name
+    small = [name for name in (columns.label, columns.id, columns.text) if name is not None]
+    table = rows.read(list(dict.fromkeys(small)))
+    n_rows = table.num_rows if small else rows.count()
+    refuse_empty(n_rows, by=by)
+    if columns.label is not None:
+        names = rows.class_names().get(columns.label)
+        labels = vector(table.column(columns.label), by=by, what="labels")
+        if names is not None:
+            labels = _named(labels, names, by=by)
+    assert labels is not None  # choose_columns insists on a label column otherwise
+    shown = None if columns.text is None else texts(table.column(columns.text))
+    return labels, _ids(table, columns.id, by=by), shown, n_rows
 
 
 def class_labels(features: Any) -> dict[str, list[str]]:

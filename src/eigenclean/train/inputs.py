@@ -10,7 +10,7 @@ from eigenclean.arrays import Array, Ints, check_features, check_ids, check_labe
 from eigenclean.errors import InvalidData
 from eigenclean.nets import NETS
 from eigenclean.sources import as_matrix, as_vector
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.lazy_images import LazyImages
 from eigenclean.train.images import Pictures, as_images
 from eigenclean.train.scaling import Scaling, image_scaling
 
@@ -80,7 +80,7 @@ def as_inputs(X: Any, *, by: str) -> Array | Pictures:
     """Features as n x d, images as n x C x H x W, finite; those in files stay there."""
     if isinstance(X, Pictures):
         return X
-    if isinstance(X, ImageFiles):
+    if isinstance(X, LazyImages):
         return Pictures(X)
     if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.dtype == object and X.ndim == 1)):
         return as_images(X, by=by)

@@ -1,0 +1,169 @@
+"""Features that were computed before, by what they are features of: a folder per encoder, files that only grow.
+
+Each run appends to a pair of files of its own, ``NAME.rows`` (numbers, one row after the other) and ``NAME.keys``
+(16 bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever
+kills a run, a key that is there has its row, and a row without a key does not count. The folder may be deleted at
+any time.
+"""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Ints
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import make_folder, write_json
+from eigenclean.sources.lazy_images import KEY_BYTES
+
+VARIABLE = "EIGENCLEAN_CACHE"
+KEY = np.dtype(f"S{KEY_BYTES}")
+NO_KEY = b""
+_ABOUT = "encoder.json"
+
+
+def cache_folder(given: str | os.PathLike[str] | None = None) -> Path:
+    """Where features are kept: the given folder, that in EIGENCLEAN_CACHE, or the user's cache folder."""
+    if given is not None:
+        return Path(given)
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE])
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "eigenclean" / "features"
+
+
+class FeatureCache:
+    """The features that one encoder has computed, found by the keys of the contents.
+
+    Args:
+        folder: of all encoders; each has a folder in it, by its key.
+        key: of the encoder.
+        about: what the encoder is, for people who look into the folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = FeatureCache(folder, "k1", {"name": "mine"})
+    ...     cache.add(np.array([b"cat", b"dog"], KEY), np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
+    ...     cache.flush()
+    ...     again = FeatureCache(folder, "k1", {"name": "mine"})
+    ...     again.find(np.array([b"dog", b"cow"], KEY)), again.take(np.array([1])).tolist()
+    (array([ 1, -1]), [[3.0, 4.0]])
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], key: str, about: Mapping[str, Any]) -> None:
+        self._folder = make_folder(Path(folder) / key)
+        self._about = dict(about)
+        self._width, self._dtype = self._read_about()
+        self._keys: list[Array] = []
+        self._rows: list[Array] = []
+        for path in sorted(self._folder.glob("*.keys")):
+            self._open(path)
+        self._index()
+        self._own = self._folder / f"{uuid.uuid4().hex}.keys"
+        self._waiting: list[Array] = []  # keys whose rows are written, but perhaps not on the disk yet
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def find(self, keys: Array) -> Ints:
+        """The place of each key, -1 where it is not known; for `take`. Threads may ask at the same time."""
+        if len(self._sorted) == 0:
+            return np.full(len(keys), -1, dtype=np.intp)
+        places = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
+        return np.where(self._sorted[places] == keys, self._order[places], -1)
+
+    def take(self, places: Ints) -> Array:
+        """The features at those places."""
+        if self._width is None or self._dtype is None:
+            raise InvalidData("cache: there are no features yet")
+        features = np.empty((len(places), self._width), dtype=self._dtype)
+        ends = np.cumsum([len(rows) for rows in self._rows])
+        where = np.searchsorted(ends, places, side="right")
+        for number in np.unique(where).tolist():
+            mine = where == number
+            start = int(ends[number]) - len(self._rows[number])
+            features[mine] = self._rows[number][places[mine] - start]
+        return features
+
+    def add(self, keys: Array, features: Array) -> None:
+        """Append rows; they are found after `flush` and `refresh`."""
+        if self._dtype is None:
+            self._width, self._dtype = int(features.shape[1]), features.dtype
+            record = {**self._about, "n_features": self._width, "dtype": self._dtype.newbyteorder("<").str}
+            write_json(self._folder / _ABOUT, record)
+        if features.shape[1] != self._width:
+            raise InvalidData(
+                f"encoder {self._about.get('name')}: gave {features.shape[1]} features where it gave {self._width} "
+                f"before; delete {self._folder}"
+            )
+        with _writing(self._folder), open(self._own.with_suffix(".rows"), "ab") as rows:
+            rows.write(np.ascontiguousarray(features, dtype=self._dtype.newbyteorder("<")).data)
+        self._waiting.append(keys)
+
+    def flush(self) -> None:
+        """Everything that was added is on the disk when this returns: rows first, then their keys."""
+        if not self._waiting:
+            return
+        with _writing(self._folder):
+            _append(self._own.with_suffix(".rows"), b"")
+            _append(self._own, np.concatenate(self._waiting).astype(KEY).tobytes())
+        self._waiting = []
+
+    def refresh(self) -> None:
+        """What was flushed can be found."""
+        if self._own.exists():
+            self._open(self._own)
+            self._own = self._folder / f"{uuid.uuid4().hex}.keys"
+            self._index()
+
+    def _open(self, path: Path) -> None:
+        """Map the complete rows of one pair of files; what was cut off by a crash is passed over."""
+        rows = path.with_suffix(".rows")
+        if self._width is None or self._dtype is None:
+            return
+        with suppress(OSError):
+            n_bytes = self._width * self._dtype.itemsize
+            n_rows = min(path.stat().st_size // KEY_BYTES, rows.stat().st_size // n_bytes)
+            if n_rows:
+                self._keys.append(np.fromfile(path, dtype=KEY, count=n_rows))
+                self._rows.append(np.memmap(rows, self._dtype, mode="r", shape=(n_rows, self._width)))
+
+    def _index(self) -> None:
+        keys = np.concatenate(self._keys) if self._keys else np.empty(0, KEY)
+        self._order: Ints = np.argsort(keys, kind="stable")
+        self._sorted: Array = keys[self._order]
+
+    def _read_about(self) -> tuple[int | None, np.dtype[Any] | None]:
+        try:
+            record = json.loads((self._folder / _ABOUT).read_text(encoding="utf-8"))
+            return int(record["n_features"]), np.dtype(str(record["dtype"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            # Without it nobody knows how wide a row is: begin anew.
+            for path in self._folder.glob("*.keys"):
+                path.unlink(missing_ok=True)
+            return None, None
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turns a full or forbidden disk into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidOption(
+            f"cannot write features to {folder}: {error.strerror or error}; choose another place with --cache or "
+            f"{VARIABLE}"
+        ) from error
+
+
+def _append(path: Path, content: bytes) -> None:
+    """When this returns, the whole file is on the disk."""
+    with open(path, "ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

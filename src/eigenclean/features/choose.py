@@ -1,0 +1,111 @@
+"""Encoders by name, with options in the name, and the best that is installed."""
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from eigenclean.errors import InvalidOption, MissingExtra
+from eigenclean.features.base import Encoder
+from eigenclean.features.package import is_installed
+from eigenclean.features.table import BEST, ENCODERS, SUFFIXES
+from eigenclean.names import check_name
+
+AUTO = "auto"
+_FORM = re.compile(r"(?P<name>[a-z0-9-]+)(:(?P<argument>[^?]+))?(\?(?P<options>.*))?", re.DOTALL)
+
+
+def make_encoder(text: str, *, device: str | None = None, half: bool = False, batch: int | None = None) -> Encoder:
+    """The encoder that ``text`` describes: NAME, NAME:MODEL, with options NAME:MODEL?size=224, or a file.
+
+    Args:
+        text: a name from `ENCODERS`; those of other people's models take one after a colon.
+        device: where to run; None for the best there is.
+        half: compute with 16 bits where the encoder can, and keep the features as float16.
+        batch: contents at a time, when not the encoder's own number.
+
+    >>> make_encoder("efficientnet-light1")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.InvalidOption: encoder: name must be one of ..., got 'efficientnet-light1';
+    did you mean 'efficientnet-lite1'?
+    """
+    name, argument, options = parse(text)
+    check_name(name, ENCODERS, by="encoder", what="name")
+    entry = ENCODERS[name]
+    if entry.takes is None and argument is not None:
+        raise InvalidOption(f"encoder {name} takes no model, got {argument!r} after the colon")
+    if entry.takes is not None and argument is None:
+        raise InvalidOption(f"encoder {name} needs {entry.takes} after a colon, as in {name}:{entry.example}")
+    _require(name)
+    kind: Any = getattr(import_module(entry.module), entry.kind)
+    for option in options:
+        if not kind.options:
+            raise InvalidOption(f"encoder {name} has no options, got {option!r}")
+        check_name(option, kind.options, by=f"encoder {name}", what="option")
+    settings: dict[str, Any] = {"device": device, "half": half, **options}
+    if batch is not None:
+        if batch < 1:
+            raise InvalidOption(f"encoder: batch must be at least 1, got {batch}")
+        settings["batch"] = batch
+    if argument is not None:
+        named: Encoder = kind(argument, name=f"{name}:{argument}", **settings)
+        return named
+    made: Encoder = kind(name=name, **settings)
+    return made
+
+
+def best_encoder(kind: str) -> tuple[str, str]:
+    """The name of the best encoder of that kind whose packages are installed, and why it was taken."""
+    for name, merit in BEST[kind]:
+        missing = [library for library in ENCODERS[name].needs if not is_installed(library)]
+        if not missing:
+            better = [other for other, _ in BEST[kind][: [n for n, _ in BEST[kind]].index(name)]]
+            rest = f"; {better[0]} would be better: pip install {ENCODERS[better[0]].pip}" if better else ""
+            return name, f"{merit}{rest}"
+    raise MissingExtra(
+        f"to embed {kind}s an encoder is needed, and none is installed: pip install 'eigenclean[embed]', or name a "
+        "model of your own with --encoder"
+    )
+
+
+def parse(text: str) -> tuple[str, str | None, dict[str, Any]]:
+    """Name, model and options of an encoder; the path of a model file stands for itself.
+
+    >>> parse("timm:resnet18?size=160")
+    ('timm', 'resnet18', {'size': 160})
+    >>> parse("models/net.onnx?size=64")
+    ('onnx', 'models/net.onnx', {'size': 64})
+    """
+    path, _, query = text.partition("?")
+    by_suffix = SUFFIXES.get(Path(path).suffix.lower())
+    if by_suffix is not None and path.partition(":")[0] not in ENCODERS:
+        return by_suffix, path, _options(query, text)
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise InvalidOption(f"encoder must look like NAME, NAME:MODEL or NAME?size=224, got {text!r}")
+    return found["name"], found["argument"], _options(found["options"] or "", text)
+
+
+def _options(query: str, text: str) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True) if query else []
+    except ValueError:
+        raise InvalidOption(f"encoder {text}: options must look like ?size=224&half=true") from None
+    return {key: _value(value) for key, value in pairs}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _require(name: str) -> None:
+    entry = ENCODERS[name]
+    missing = [library for library in entry.needs if not is_installed(library)]
+    if missing:
+        raise MissingExtra(f"encoder {name} needs {missing[0]}, which is not installed: pip install {entry.pip}")

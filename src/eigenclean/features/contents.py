@@ -1,0 +1,131 @@
+"""What there is to embed: images or texts, one per row, each with a key of its content."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData
+from eigenclean.features.base import IMAGE, TEXT
+from eigenclean.sources import Source
+from eigenclean.sources.decode import decode
+from eigenclean.sources.lazy_images import LazyImages, content_key
+
+
+class Contents(ABC):
+    """One content per row: read it, know its key, and only if need be open it."""
+
+    kind: str
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def read(self, row: int) -> Any:
+        """The content as it is stored; `InvalidData` when it cannot be read."""
+
+    @abstractmethod
+    def key(self, content: Any) -> bytes:
+        """A key of the content."""
+
+    @abstractmethod
+    def open(self, content: Any, row: int, shortest: int | None) -> Any:
+        """The content as encoders take it; `InvalidData` when it is damaged."""
+
+
+class FileContents(Contents):
+    """Encoded images."""
+
+    kind = IMAGE
+
+    def __init__(self, images: LazyImages) -> None:
+        self._images = images
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def read(self, row: int) -> bytes:
+        """The image's bytes."""
+        return self._images.read(row)
+
+    def key(self, content: bytes) -> bytes:
+        """Of the bytes."""
+        return content_key(content)
+
+    def open(self, content: bytes, row: int, shortest: int | None) -> Any:
+        """The image decoded."""
+        return decode(content, title=self._images.title(row), shortest=shortest)
+
+
+class PixelContents(Contents):
+    """Images that are an array."""
+
+    kind = IMAGE
+
+    def __init__(self, images: Array) -> None:
+        self._images = images
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def read(self, row: int) -> Array:
+        """The pixels."""
+        return np.ascontiguousarray(self._images[row])
+
+    def key(self, content: Array) -> bytes:
+        """Of shape and pixels."""
+        return content_key(repr(content.shape).encode() + content.tobytes())
+
+    def open(self, content: Array, row: int, shortest: int | None) -> Any:
+        """The pixels as an image; channels may be first or last."""
+        from PIL import Image
+
+        pixels = content
+        if pixels.ndim == 3 and pixels.shape[2] not in (1, 3, 4) and pixels.shape[0] in (1, 3, 4):
+            pixels = np.ascontiguousarray(np.moveaxis(pixels, 0, 2))
+        if pixels.ndim == 3 and pixels.shape[2] == 1:
+            pixels = pixels[:, :, 0]
+        if pixels.size == 0 or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)):
+            raise InvalidData(f"row {row}: images must have 1, 3 or 4 channels, got shape {content.shape}")
+        return Image.fromarray(pixels).convert("RGB")
+
+
+class TextContents(Contents):
+    """Texts."""
+
+    kind = TEXT
+
+    def __init__(self, texts: Any) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def read(self, row: int) -> str:
+        """The text."""
+        return str(self._texts[row])
+
+    def key(self, content: str) -> bytes:
+        """Of the text as UTF-8."""
+        return content_key(content.encode("utf-8", "surrogatepass"))
+
+    def open(self, content: str, row: int, shortest: int | None) -> str:
+        """The text; one without a word is refused."""
+        if not content.strip():
+            raise InvalidData(f"the text of row {row} is empty")
+        return content.encode("utf-8", "replace").decode()  # half of a surrogate pair is no text
+
+
+def contents_of(source: Source, kind: str | None = None) -> Contents:
+    """The images of a source, else its texts; ``kind`` insists on one of them."""
+    there = [name for name, value in ((IMAGE, source.images), (TEXT, source.texts)) if value is not None]
+    if not there or (kind is not None and kind not in there):
+        has = " and ".join(f"{name}s" for name in there) or "neither images nor texts"
+        wanted = "images or texts" if kind is None else f"{kind}s"
+        raise InvalidData(f"{source.name}: there are no {wanted} to embed, it has {has}")
+    if (kind or there[0]) == TEXT:
+        return TextContents(source.texts)
+    images = source.images
+    return FileContents(images) if isinstance(images, LazyImages) else PixelContents(np.asanyarray(images))

@@ -1,0 +1,59 @@
+"""Sources of images or texts that nobody has turned into features yet."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from eigenclean.arrays import Array, check_ids, check_labels
+from eigenclean.errors import InvalidData
+from eigenclean.evidence import Evidence
+from eigenclean.sources.base import Source, fingerprint
+from eigenclean.sources.memory import refuse_empty
+
+
+class RawSource(Source):
+    """Labelled contents without features; whoever wants features is told where to get them.
+
+    Attributes:
+        holds: what the contents are, "images" or "texts".
+    """
+
+    holds: str
+
+    def features(self) -> Array:
+        """There are none."""
+        raise InvalidData(
+            f"{self.name} holds {self.holds}, but no features: turn them into features with `eigenclean embed`"
+            + (", or train on the images with `eigenclean train`" if self.holds == "images" else "")
+        )
+
+    def evidence(self) -> Evidence:
+        """Labels alone."""
+        return Evidence(ids=self.ids, labels=self.labels)
+
+
+class TextSource(RawSource):
+    """Texts and their labels.
+
+    >>> TextSource("mine", ["where is my card?", "top up failed"], np.array(["card", "top-up"]))
+    TextSource mine: 2 rows
+    """
+
+    holds = "texts"
+    texts: Sequence[str]
+
+    def __init__(self, name: str, texts: Sequence[str], labels: Array, *, ids: Array | None = None) -> None:
+        n_rows = len(texts)
+        refuse_empty(n_rows, by=name)
+        self.name = name
+        self.texts = texts
+        self.labels = check_labels(labels, by=name, n_rows=n_rows)
+        self.ids = check_ids(ids, n_rows, by=name)
+
+    def data_hash(self) -> str:
+        """A fingerprint of labels and texts."""
+        return fingerprint(self.labels, self._encoded())
+
+    def _encoded(self) -> Iterator[Array]:
+        for text in self.texts:
+            yield np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", dtype=np.uint8)

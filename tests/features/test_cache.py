@@ -1,0 +1,132 @@
+"""Features are found again by their contents, whatever happened to the run that computed them."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.features.cache import KEY, FeatureCache, cache_folder
+
+ABOUT = {"name": "mine"}
+
+
+def keys(*names: bytes) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
+    return np.array([name.ljust(16, b".") for name in names], dtype=KEY)
+
+
+def rows(*numbers: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return np.array([[number, 2 * number, 3 * number] for number in numbers], dtype=np.float32)
+
+
+def filled(folder: Path) -> FeatureCache:
+    cache = FeatureCache(folder, "e", ABOUT)
+    cache.add(keys(b"a", b"b"), rows(1, 2))
+    cache.add(keys(b"c"), rows(3))
+    cache.flush()
+    cache.refresh()
+    return cache
+
+
+def test_what_was_added_is_found_by_this_run_and_the_next(tmp_path: Path) -> None:
+    for cache in (filled(tmp_path), FeatureCache(tmp_path, "e", ABOUT)):
+        places = cache.find(keys(b"c", b"x", b"a"))
+        assert (places >= 0).tolist() == [True, False, True]
+        np.testing.assert_array_equal(cache.take(places[[0, 2]]), rows(3, 1))
+        assert len(cache) == 3
+
+
+def test_encoders_do_not_mix(tmp_path: Path) -> None:
+    filled(tmp_path)
+    assert FeatureCache(tmp_path, "other", ABOUT).find(keys(b"a")).tolist() == [-1]
+
+
+def test_two_runs_at_once_both_count(tmp_path: Path) -> None:
+    one, two = FeatureCache(tmp_path, "e", ABOUT), FeatureCache(tmp_path, "e", ABOUT)
+    one.add(keys(b"a"), rows(1))
+    two.add(keys(b"b"), rows(2))
+    one.flush()
+    two.flush()
+    both = FeatureCache(tmp_path, "e", ABOUT)
+    np.testing.assert_array_equal(both.take(both.find(keys(b"b", b"a"))), rows(2, 1))
+
+
+def test_added_but_not_flushed_is_lost_and_harms_nobody(tmp_path: Path) -> None:
+    cache = filled(tmp_path)
+    cache.add(keys(b"d"), rows(4))  # and then the lights go out
+    again = FeatureCache(tmp_path, "e", ABOUT)
+    assert again.find(keys(b"d", b"a")).tolist()[0] == -1 and len(again) == 3
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+@settings(max_examples=40, deadline=None)
+def test_files_cut_anywhere_give_right_rows_or_none(
+    tmp_path_factory: pytest.TempPathFactory, a: int, b: int
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    filled(folder)
+    for suffix, cut in ((".keys", a), (".rows", b)):
+        path = next((folder / "e").glob(f"*{suffix}"))
+        os.truncate(path, max(0, path.stat().st_size - cut))
+    again = FeatureCache(folder, "e", ABOUT)
+    places = again.find(keys(b"a", b"b", b"c"))
+    assert len(again) == min((48 - min(a, 48)) // 16, (36 - min(b, 36)) // 12)
+    known = np.flatnonzero(places >= 0)
+    np.testing.assert_array_equal(again.take(places[known]) if len(known) else rows(), rows(*(known + 1)))
+
+
+def test_without_its_description_the_cache_begins_anew(tmp_path: Path) -> None:
+    filled(tmp_path)
+    (tmp_path / "e" / "encoder.json").write_text("{ broken")
+    again = FeatureCache(tmp_path, "e", ABOUT)
+    assert again.find(keys(b"a")).tolist() == [-1]
+    again.add(keys(b"a"), np.ones((1, 5), np.float32))
+    again.flush()
+    again.refresh()
+    assert again.take(again.find(keys(b"a"))).shape == (1, 5)
+
+
+def test_the_description_says_what_it_is(tmp_path: Path) -> None:
+    filled(tmp_path)
+    record = json.loads((tmp_path / "e" / "encoder.json").read_text())
+    assert record == {"name": "mine", "n_features": 3, "dtype": "<f4"}
+
+
+def test_half_precision_stays_half(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path, "e", ABOUT)
+    cache.add(keys(b"a"), rows(1).astype(np.float16))
+    cache.flush()
+    again = FeatureCache(tmp_path, "e", ABOUT)
+    assert again.take(again.find(keys(b"a"))).dtype == np.float16
+
+
+def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
+    cache = filled(tmp_path)
+    with pytest.raises(InvalidData, match="gave 2 features where it gave 3 before; delete"):
+        cache.add(keys(b"d"), np.ones((1, 2), np.float32))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidOption, match="cannot create the folder"):
+        FeatureCache(tmp_path / "file", "e", ABOUT)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_gets_a_sentence(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path, "e", ABOUT)
+    cache.add(keys(b"a"), rows(1))
+    own = next((tmp_path / "e").glob("*.rows"))
+    own.unlink()
+    own.symlink_to("/dev/full")
+    with pytest.raises(InvalidOption, match=r"cannot write features to .*No space left .*--cache or EIGENC"):
+        cache.add(keys(b"b"), np.ones((100_000, 3), np.float32))
+
+
+def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EIGENCLEAN_CACHE", str(tmp_path / "env"))
+    assert cache_folder() == tmp_path / "env" and cache_folder(tmp_path / "given") == tmp_path / "given"
+    monkeypatch.delenv("EIGENCLEAN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "eigenclean" / "features"

@@ -1,0 +1,100 @@
+"""Features as files: opened again they are the same, mapped, and whole or not there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.sources import Source, open_source
+from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.write import write_npz, write_shards
+
+RNG = np.random.default_rng(0)
+N = 23
+
+
+def source(dtype: Any = np.float32, labels: Any = None) -> MemorySource:
+    given = np.array(["cat", "dog"])[np.arange(N) % 2] if labels is None else labels
+    ids = np.array([f"a/{row}.png" for row in range(N)])
+    texts = np.array([f"text {row}" for row in range(N)])
+    return MemorySource("x", RNG.normal(size=(N, 5)).astype(dtype), given, ids=ids, texts=texts)
+
+
+def assert_same(found: Source, made: MemorySource) -> None:
+    np.testing.assert_array_equal(found.features(), made.features())
+    assert found.features().dtype == made.features().dtype
+    assert found.labels.tolist() == made.labels.tolist() and found.ids.tolist() == made.ids.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_npz_is_mapped_when_it_is_opened(tmp_path: Path, dtype: Any) -> None:
+    made = source(dtype)
+    write_npz(made, tmp_path / "x.npz")
+    found = open_source(tmp_path / "x.npz")
+    assert_same(found, made)
+    assert isinstance(found.features(), np.memmap) and found.texts == made.texts
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as content:  # anyone can read it
+        assert content["features"].shape == (N, 5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("shard_rows", [1, 5, 23, 100])
+def test_shards_are_a_source(tmp_path: Path, dtype: Any, shard_rows: int) -> None:
+    made = source(dtype)
+    names = write_shards(made, tmp_path / "s", facts={"encoder": "e"}, shard_rows=shard_rows)
+    assert len(names) == -(-N // shard_rows)
+    assert_same(open_source(tmp_path / "s"), made)
+    assert open_source(tmp_path / "s", text_column="text").texts == made.texts
+    assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {"encoder": "e"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
+
+
+def test_shards_are_mapped(tmp_path: Path) -> None:
+    write_shards(source(), tmp_path / "s", facts={})
+    before = pa.total_allocated_bytes()
+    block = next(open_source(tmp_path / "s").batches(10)).features
+    assert block is not None and not block.flags.writeable and pa.total_allocated_bytes() == before
+
+
+def test_numbers_stay_numbers(tmp_path: Path) -> None:
+    made = source(labels=np.arange(N) % 3)
+    write_shards(made, tmp_path / "s", facts={})
+    assert open_source(tmp_path / "s").labels.dtype.kind == "i"
+
+
+def test_a_folder_is_replaced_whole_and_others_are_left_alone(tmp_path: Path) -> None:
+    write_shards(source(), tmp_path / "s", facts={}, shard_rows=2)
+    made = source()
+    write_shards(made, tmp_path / "s", facts={}, shard_rows=20)
+    assert_same(open_source(tmp_path / "s"), made)
+    assert sorted(path.name for path in (tmp_path / "s").glob("part*")) == ["part-00000.arrow", "part-00001.arrow"]
+    (tmp_path / "s" / "mine.txt").write_text("precious")
+    with pytest.raises(InvalidOption, match=r"has other files in it, such as mine\.txt; give --out a new folder"):
+        write_shards(made, tmp_path / "s", facts={})
+    with pytest.raises(InvalidOption, match="is a file; give --out a new folder"):
+        write_shards(made, tmp_path / "s" / "mine.txt", facts={})
+
+
+class Failing(MemorySource):
+    def _blocks(self, rows: int) -> Any:
+        yield self.features()[:4]
+        raise InvalidData("no more")
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    made = source()
+    write_shards(made, tmp_path / "s", facts={})
+    write_npz(made, tmp_path / "x.npz")
+    bad = Failing("x", made.features(), made.labels)
+    with pytest.raises(InvalidData, match="no more"):
+        write_shards(bad, tmp_path / "s", facts={})
+    with pytest.raises(InvalidData, match="no more"):
+        write_npz(bad, tmp_path / "x.npz")
+    assert_same(open_source(tmp_path / "s"), made)
+    assert_same(open_source(tmp_path / "x.npz"), made)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s", "x.npz"]
+    assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {}
