@@ -219,3 +219,43 @@ def test_noise_on_images_and_texts_alone(cli: Callable[..., Any], tmp_path: Path
         assert (found.labels != before.labels).any() and (found.texts == before.texts)
         if name == "x":
             np.testing.assert_array_equal(np.asarray(found.images), np.asarray(before.images))
+
+
+@needs_texts
+def test_a_run_on_texts_is_reviewed_patched_and_checked(
+    reviews: Path, tmp_path: Path, cli: Callable[..., Any]
+) -> None:
+    """The row of blanks was left out: rows of the verdict are not those of the file, ids are."""
+    from eigenclean.patch import RELABEL
+    from eigenclean.review import Review
+    from eigenclean.review.store import Change
+
+    run, cache = tmp_path / "run", str(tmp_path / "cache")
+    assert cli("detect", reviews, "--out", run, "--cache", cache, "--no-report").code == 0
+    with open(reviews, newline="") as file:
+        rows = list(csv.DictReader(file))
+    opened = Review.open(run)
+    try:
+        assert opened.notes == ()
+        assert opened.why is not None and opened.texts is not None
+        ids = np.asarray(opened.suspects.verdict.ids).tolist()
+        assert list(opened.texts) == [rows[id]["text"] for id in ids]
+        assert len(ids) < len(rows)
+        first = opened.suspects.ids[0]
+        other = {"food": "money", "money": "food"}[rows[first]["label"]]
+        wanted = [Change(first, rows[first]["label"], RELABEL, other)]
+        opened.store.record(wanted, reviewer="Ada", action="1")
+    finally:
+        opened.close()
+    before = reviews.read_bytes()
+    assert cli("review", run, "--patch", tmp_path / "patch.jsonl").code == 0
+    done = cli("patch", "apply", tmp_path / "patch.jsonl", reviews, "--out", tmp_path / "fixed.csv")
+    assert done.code == 0, done.err
+    with open(tmp_path / "fixed.csv", newline="") as file:
+        fixed = list(csv.DictReader(file))
+    assert [row for row, (one, two) in enumerate(zip(rows, fixed, strict=True)) if one != two] == [first]
+    assert fixed[first]["label"] == other
+    assert reviews.read_bytes() == before
+    checked = cli("check", reviews, "--max-noise", "0.5", "--patch", tmp_path / "patch.jsonl", "--json")
+    assert checked.code == 0, checked.err
+    assert json.loads(checked.out)["passed"]

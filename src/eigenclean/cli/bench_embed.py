@@ -29,7 +29,7 @@ def bench_embed(
     CIFAR-10 with human labels, bank customers' questions with 20 % wrong labels; embedding against a bare loop of
     the same model. One thread; some minutes. Exit code 1 when a promise is not kept. Missing data are marked.
     """
-    from eigenclean.cli.bench import _print_table
+    from eigenclean.cli.bench import print_ratios
     from eigenclean.experiments.benchmarks.embed import FILE, facts, run
     from eigenclean.experiments.benchmarks.quality_data import data_folder
     from eigenclean.experiments.benchmarks.timing import busy_processors
@@ -49,7 +49,7 @@ def bench_embed(
         print_json(made)
     else:
         _print_quality(found)
-        _print_table(times)
+        print_ratios(times)
     passed = [*(one.passed for one in found), *(one.passed for one in times)]
     if not quick and any(one is False for one in passed):
         raise typer.Exit(1)

@@ -40,6 +40,9 @@ def check(
     label_column: o.LabelColumn = None,
     feature_column: o.FeatureColumns = None,
     id_column: o.IdColumn = None,
+    text_column: o.TextColumn = None,
+    image_column: o.ImageColumn = None,
+    encoder: o.Encoder = None,
     setting: o.Set = None,
     seed: o.Seed = 0,
     as_json: o.Json = False,
@@ -61,12 +64,18 @@ def check(
         raise InvalidOption("a folder that detect wrote has been judged already: leave out --method and --set")
     judge = None if all(runs) else _detector(method, setting, seed)
     rule = None if max_false_flags is None else Decision(max_false_flags=max_false_flags)
-    columns = {"label_column": label_column, "feature_columns": feature_column, "id_column": id_column}
+    columns = {
+        "label_column": label_column,
+        "feature_columns": feature_column,
+        "id_column": id_column,
+        "text_column": text_column,
+        "image_column": image_column,
+    }
     with working():
         gates = [
             _run_gate(Path(source), max_noise, rule, patch, by_id)
             if is_run
-            else _source_gate(source, max_noise, rule, patch, by_id, judge, labels, columns)
+            else _source_gate(source, max_noise, rule, patch, by_id, judge, labels, columns, encoder)
             for source, is_run in zip(sources, runs, strict=True)
         ]
     if junit is not None:
@@ -97,16 +106,22 @@ def _source_gate(
     judge: Any,
     labels: Path | None,
     columns: dict[str, Any],
+    encoder: str | None,
 ) -> "Gate":
+    from eigenclean.cli.encoding import Embed, embed
     from eigenclean.report.gate import Gate
     from eigenclean.sources import open_source
 
-    data = open_source(source, labels=labels, **columns)
+    data = open_source(source, labels=labels, **columns, raw=encoder is not None)
     masks: dict[str, Any] = {}
     if patch is not None:
         decisions = o.read_decisions(data, patch, by_id=by_id)
         data = data.relabelled(decisions.labels)
         masks = {"settled": decisions.settled, "removed": decisions.removed}
+    how = Embed(encoder)
+    if how.wanted_for(data):
+        data = embedded = embed(data, how)
+        masks = {name: mask[embedded.rows] for name, mask in masks.items()}
     features = data.features()
     verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids, decision=rule)
     return Gate.of(verdict, source, max_noise, **masks)

@@ -100,7 +100,7 @@ def detect(
         how = Embed(encoder, device, half, batch, cache, not no_cache, strict)
         if how.wanted_for(data):
             data = embedded = embed(data, how)
-            extra["embedding"] = embedded.facts()
+            extra["embedding"] = {**embedded.facts(), "again": how.again(embedded)}
         started = time.perf_counter()
         features, judge = data.features(), judges[0]
         if method == AUTO:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eigenclean.cli.console import mention
 from eigenclean.errors import InvalidOption
@@ -31,6 +31,14 @@ class Embed:
         from eigenclean.sources.raw import RawSource
 
         return self.encoder is not None or isinstance(source, RawSource)
+
+    def again(self, made: "EmbeddedSource") -> dict[str, Any] | None:
+        """How to get the same features once more, for the record; None when nobody could."""
+        encoder = self.encoder if self.encoder not in (None, "auto") else made.facts()["encoder"]
+        if encoder.partition("?")[0] == TRAINED:
+            return None
+        folder = None if self.cache is None else str(self.cache.resolve())
+        return {"encoder": encoder, "half": self.half, "cache": folder}
 
 
 def embed(source: "Source", how: Embed) -> "EmbeddedSource":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.lazy_images import LazyImages
 from eigenclean.sources.pictures import brightness, channels_last, encoded, stretched
 
 LARGE, SMALL = 1024, 192  # pixels of the longer side
@@ -23,7 +23,7 @@ class Pictures:
     ('image/png', None)
     """
 
-    def __init__(self, images: Array | ImageFiles, rows: Ints) -> None:
+    def __init__(self, images: Array | LazyImages, rows: Ints) -> None:
         self._images = images
         self._rows = frozenset(rows.tolist())
         self._between = brightness([self._picture(row) for row in rows[:_LOOKED_AT].tolist()])
@@ -53,5 +53,6 @@ class Pictures:
         return bool(max(self._picture(row).shape[:2]) < SMALL // 2)
 
     def _picture(self, row: int) -> Array:
-        image: Any = self._images.whole(row) if isinstance(self._images, ImageFiles) else self._images[row]
+        images = self._images
+        image: Any = images.look(row, shortest=LARGE) if isinstance(images, LazyImages) else images[row]
         return channels_last(np.asarray(image), by="review")

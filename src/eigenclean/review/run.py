@@ -63,9 +63,9 @@ class Review:
         record = dict(summary.get("source") or {})
         if source is not None:
             record |= {"name": source, "folder": os.getcwd()}
-        data, notes = _reopened(record, verdict)
+        data, notes = _reopened(record, summary.get("embedding"), verdict)
         why = None
-        if data is not None:
+        if data is not None and not notes:
             why, missing = _why(folder, suspects, data, data_hash)
             notes += missing
         pictures = None
@@ -193,19 +193,32 @@ def _summary(folder: Path) -> dict[str, Any]:
     return summary
 
 
-def _reopened(record: dict[str, Any], verdict: Verdict) -> tuple[Source | None, list[str]]:
+def _reopened(record: dict[str, Any], embedding: Any, verdict: Verdict) -> tuple[Source | None, list[str]]:
     """The source when it is there and still has the labels that were judged; else a sentence."""
     without = "so there are no pictures, texts or neighbours to show"
+    notes: list[str] = []
     if not record:
         return None, [f"The run does not say which source it was made from, {without}."]
     try:
         data = reopen(record)
+        if isinstance(embedding, dict):
+            data, notes = _embedded(data, embedding)
     except EigencleanError as error:
         return None, [f"The source cannot be opened ({error}), {without}."]
     same = np.array_equal(data.labels, verdict.labels) and np.array_equal(data.ids, verdict.ids)
     if not same:
         return None, [f"{record['name']} has other labels or ids now than were judged, {without}."]
-    return data, []
+    return data, notes
+
+
+def _embedded(data: Source, embedding: dict[str, Any]) -> tuple[Source, list[str]]:
+    """The source with the features that were judged; without them when they cannot be had."""
+    from eigenclean.features import embedded_again
+
+    try:
+        return embedded_again(data, embedding), []
+    except EigencleanError as error:
+        return data, [f"There are no neighbours to show: {error}."]
 
 
 def _why(folder: Path, suspects: Suspects, data: Source, data_hash: str) -> tuple[Why | None, list[str]]:

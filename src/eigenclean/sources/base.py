@@ -4,7 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from eigenclean.arrays import Array, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.sources.lazy_images import LazyImages
+
+if TYPE_CHECKING:
+    from eigenclean.sources.tables import Rows
 
 
 class Source(ABC):
@@ -23,6 +26,8 @@ class Source(ABC):
         ids: unique ids, one per row; 0, 1, 2, … unless the data have their own.
         images: n x H x W or n x H x W x C array of uint8, or files that act like one; None if there are none.
         texts: one text per row for showing, or None.
+        table: that it was read from; None for other formats.
+        label_column: name of the column of the labels there; None when they came from elsewhere.
         splits: names of the parts that the data set comes in, for ``open_source(..., split=...)``; often none.
     """
 
@@ -31,6 +36,8 @@ class Source(ABC):
     ids: Array
     images: Array | LazyImages | None = None
     texts: Sequence[str] | None = None
+    table: "Rows | None" = None
+    label_column: str | None = None
     splits: Sequence[str] = ()
 
     @abstractmethod

@@ -9,7 +9,8 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.named import is_named
 
-OPTIONS = ("labels", "label_column", "feature_columns", "id_column", "text_column", "split")
+_COLUMNS = ("label_column", "feature_columns", "id_column", "text_column", "image_column")
+OPTIONS = ("labels", *_COLUMNS, "image_root", "split")
 
 
 def source_record(name: str, **options: Any) -> dict[str, Any]:
@@ -36,8 +37,9 @@ def reopen(record: Mapping[str, Any]) -> Source:
     for base in dict.fromkeys((folder, Path())):
         path = _placed(name, base)
         if path is not None:
-            if isinstance(options.get("labels"), str):
-                options["labels"] = _placed(options["labels"], base) or options["labels"]
+            for option in ("labels", "image_root"):
+                if isinstance(options.get(option), str):
+                    options[option] = _placed(options[option], base) or options[option]
             return open_source(path, **options)
     return open_source(name, **options)  # a bundled data set, or the sentence that says what is missing
 

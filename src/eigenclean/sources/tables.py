@@ -85,13 +85,17 @@ def open_table(
     if columns.features:
         return TableSource(rows, columns, labels=labels)
     labels, ids, texts, _ = _read_small(rows, columns, labels)
+    made: Source
     if columns.image is None:
         assert texts is not None
-        return TextSource(rows.name, texts, labels, ids=ids)
-    cells = rows.read([columns.image]).column(columns.image)
-    images = image_cells(cells, root=image_root or Path("."), by=rows.name)
-    shown = None if texts is None else np.array(texts, dtype=np.str_)
-    return ImageSource(rows.name, images, labels, ids=ids, texts=shown)
+        made = TextSource(rows.name, texts, labels, ids=ids)
+    else:
+        cells = rows.read([columns.image]).column(columns.image)
+        images = image_cells(cells, root=image_root or Path("."), by=rows.name)
+        shown = None if texts is None else np.array(texts, dtype=np.str_)
+        made = ImageSource(rows.name, images, labels, ids=ids, texts=shown)
+    made.table, made.label_column = rows, columns.label
+    return made
 
 
 class TableSource(Source):
@@ -99,21 +103,12 @@ class TableSource(Source):
 
     def __init__(self, rows: Rows, columns: Columns, *, labels: Array | None = None) -> None:
         self.name = rows.name
-        self._rows = rows
+        self.table = self._rows = rows
+        self.label_column = columns.label
         self._columns = columns
         labels, ids, self.texts, n_rows = _read_small(rows, columns, labels)
         self.labels = check_labels(labels, by=self.name, n_rows=n_rows)
         self.ids = check_ids(ids, n_rows, by=self.name)
-
-    @property
-    def rows(self) -> Rows:
-        """Where the columns are."""
-        return self._rows
-
-    @property
-    def label_column(self) -> str | None:
-        """Name of the column of the labels; None when they came from elsewhere."""
-        return self._columns.label
 
     def features(self) -> Array:
         """All features; not copied when they are one list column in one piece of memory, or of a mapped file."""

@@ -93,9 +93,9 @@ def net_takes_images(name: str) -> bool:
     return bool(getattr(import_module(module), kind).takes_images)
 
 
-def some_of(array: Array | Pictures | ImageFiles, rows: Any) -> Array | Pictures:
+def some_of(array: Array | Pictures | LazyImages, rows: Any) -> Array | Pictures:
     """Some of the inputs; those in files stay there."""
-    if isinstance(array, ImageFiles):
+    if isinstance(array, LazyImages):
         array = Pictures(array)
     return array.only(rows) if isinstance(array, Pictures) else np.asarray(array[rows])
 

@@ -79,7 +79,7 @@ def test_any_file(made: tuple[bytes, str, dict[int, str], int], tmp_path_factory
     content, delimiter, changes, place = made
     path = tmp_path_factory.mktemp("csv") / ("x.csv" if delimiter == "," else "x.tsv")
     path.write_bytes(content)
-    names = {"label_column": "label", "feature_columns": "f"}
+    names: dict[str, Any] = {"label_column": "label", "feature_columns": "f"}
     # Columns of what looks like numbers are read as numbers: their labels are other ones.
     labels = open_source(path, **names).labels
     if labels.dtype.kind != "U":

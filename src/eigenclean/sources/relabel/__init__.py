@@ -23,7 +23,6 @@ from eigenclean.sources.relabel.writing import (
     write_saved_dataset,
     writer_of,
 )
-from eigenclean.sources.tables import TableSource
 
 __all__ = ["Decided", "Fit", "apply_patch", "decided", "fit_patch"]
 
@@ -79,13 +78,13 @@ def _write(
     if in_place and is_class_folder(source):
         assert fit.where is not None and isinstance(source.images, ImageFiles)
         move_images(source.images.root, source.ids, patch, fit.where, back=back)
-    elif isinstance(source, TableSource) and isinstance(source.rows, HfRows) and suffix == "":
+    elif isinstance(source.table, HfRows) and suffix == "":
         write_saved_dataset(source, path, out, change, mark)
     elif (write := writer_of(source, path)) is not None and suffix == path.suffix.lower():
         write_file(write, path.resolve(), out.resolve(), change)
     elif not in_place and suffix == ".npy":
         write_labels(out, put(source.labels, change.rows, change.after))
-    elif not in_place and suffix == ".csv" and not isinstance(source, TableSource):
+    elif not in_place and suffix == ".csv" and source.table is None:
         write_manifest(out, source.ids, put(source.labels, change.rows, change.after))
     else:
         raise InvalidOption(_refusal(source, path, in_place=in_place))
@@ -99,7 +98,7 @@ def _refusal(source: Source, path: Path, *, in_place: bool) -> str:
         )
     own = path.suffix if writer_of(source, path) is not None else "a folder" if path.is_dir() else ""
     kinds = [kind for kind in (own, ".npy (labels alone)") if kind]
-    if not isinstance(source, TableSource):
+    if source.table is None:
         kinds.append(".csv (names and labels)")
     return f"{source.name} can be written as {' or '.join(kinds)}; give --out such a name"
 

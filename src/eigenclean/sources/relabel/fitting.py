@@ -12,7 +12,6 @@ from eigenclean.sources.delimited import CsvRows
 from eigenclean.sources.image_files import ImageFiles
 from eigenclean.sources.images import ImageSource
 from eigenclean.sources.relabel.folder import Whereabouts, find_images, is_class_folder
-from eigenclean.sources.tables import TableSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +106,11 @@ def put(labels: Array, rows: Ints, new: Array) -> Array:
 
 def _as_texts(source: Source, patch: Patch) -> Source:
     """A CSV file whose labels were texts may look like one of numbers, now that the texts among them are gone."""
-    if patch.old.dtype.kind != "U" or source.labels.dtype.kind == "U" or not isinstance(source, TableSource):
+    if patch.old.dtype.kind != "U" or source.labels.dtype.kind == "U":
         return source
-    if not isinstance(source.rows, CsvRows) or source.label_column is None:
+    if not isinstance(source.table, CsvRows) or source.label_column is None:
         return source
-    written = source.rows.read_texts([source.label_column]).column(0)
+    written = source.table.read_texts([source.label_column]).column(0)
     return source.relabelled(np.array(written.to_pylist(), dtype=np.str_))
 
 

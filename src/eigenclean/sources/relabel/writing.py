@@ -29,7 +29,6 @@ from eigenclean.sources.relabel.ipc import relabel_ipc
 from eigenclean.sources.relabel.lines import relabel_lines
 from eigenclean.sources.relabel.parquet import relabel_parquet
 from eigenclean.sources.relabel.undo import Undo
-from eigenclean.sources.tables import TableSource
 
 Write = Callable[[Path, Path, Change, Undo], None]
 _LONGEST = 64  # characters of a fingerprint that Hugging Face accepts
@@ -38,9 +37,9 @@ _LONGEST = 64  # characters of a fingerprint that Hugging Face accepts
 def writer_of(source: Source, path: Path) -> Write | None:
     """What rewrites the labels in the file ``path`` of the source; None when nobody can."""
     suffix = path.suffix.lower()
-    if not isinstance(source, TableSource) or source.label_column is None:  # labels in a file of their own
+    if source.table is None or source.label_column is None:  # labels in a file of their own
         return {".npz": relabel_npz, ".npy": relabel_npy, ".txt": relabel_lines, ".csv": _label_file}.get(suffix)
-    column, rows = source.label_column, source.rows
+    column, rows = source.label_column, source.table
     names = rows.class_names().get(column)
     if isinstance(rows, CsvRows):
         return partial(
@@ -76,12 +75,12 @@ def write_manifest(out: Path, ids: Array, labels: Array) -> None:
         pyarrow.csv.write_csv(pa.table({"file": pa.array(ids), "label": pa.array(labels)}), str(temporary))
 
 
-def write_saved_dataset(source: TableSource, folder: Path, out: Path, change: Change, mark: str) -> None:
+def write_saved_dataset(source: Source, folder: Path, out: Path, change: Change, mark: str) -> None:
     """Rewrite the Arrow files of a saved Hugging Face data set, in place one by one or in a copy of the folder.
 
     Its fingerprint, by which the ``datasets`` library knows cached results, gets ``mark`` at its end, or loses it.
     """
-    rows = source.rows
+    rows = source.table
     assert isinstance(rows, HfRows) and source.label_column is not None
     options = {"column": source.label_column, "names": rows.class_names().get(source.label_column)}
     if out.resolve() == folder.resolve():
