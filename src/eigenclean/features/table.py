@@ -96,7 +96,7 @@ ENCODERS: dict[str, Entry] = {
         "OnnxEncoder",
         "images or texts: an ONNX file; a tokenizer.json beside it makes it one of texts",
         ("onnxruntime",),
-        "onnxruntime",
+        _EXTRA,
         "the path of a file",
         "model.onnx",
     ),
