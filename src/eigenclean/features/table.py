@@ -100,6 +100,15 @@ ENCODERS: dict[str, Entry] = {
         "the path of a file",
         "model.onnx",
     ),
+    "torch": Entry(
+        "eigenclean.features.torch_function",
+        "TorchFunctionEncoder",
+        "images: a torch module that a function of yours makes, with ?weights=FILE",
+        ("torch", "safetensors"),
+        _EXTRA,
+        "a file and a function",
+        "nets.py:make_net",
+    ),
     "torchscript": Entry(
         "eigenclean.features.torch_module",
         "TorchScriptEncoder",
