@@ -21,7 +21,7 @@ class TorchFunctionEncoder(TorchEncoder):
     """A module from your own code as an encoder of images; the code is run, so it should be yours.
 
     Args:
-        argument: "nets.py:make_net" or "package.module:make_net"; the function takes nothing and returns the module.
+        argument: "nets.py:make_net" or "package.module:make_net"; the function takes nothing, returns the module.
         weights: file of a state dict, ``.safetensors`` or what ``torch.save`` wrote; nothing but tensors is loaded.
         name: what it was chosen by.
         options: see `TorchEncoder`.
