@@ -116,7 +116,7 @@ class Guard:
 
 
 def _go_on() -> Response:
-    """To the page itself. Not by a redirect: when the link stood on some other page, the browser takes the whole chain
+    """To the page itself. Not by a redirect: when the link stood on another page, the browser takes the whole chain
     for that page's doing, and leaves the strict cookie behind.
     """
     return HTMLResponse('<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url=/">')
