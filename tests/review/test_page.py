@@ -265,7 +265,7 @@ def test_nothing_is_said_before_it_is_saved(served: Any, look: Look) -> None:
     judged(page, 0)
     with served.review.store._lock:  # a disk that takes its time
         page.keyboard.press("a")
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(700)
         page.keyboard.press("a")  # impatience must not judge the next suspect unseen
         expect(page.locator("#live")).to_contain_text("Still saving")
         judged(page, 0)
