@@ -19,7 +19,7 @@ from eigenclean.features import best_encoder, embed_source, make_encoder
 from eigenclean.report.publish import publish, results_folder
 
 
-def paint_digits(folder: Path, n: int = 300) -> dict[str, str]:
+def paint_digits(folder: Path, n: int = 200) -> dict[str, str]:
     """Write ``n`` digits as PNG files in class folders; return the right label of each file."""
     pixels, labels = map(np.asarray, load_digits(return_X_y=True))
     right = labels[:n].astype(str)

@@ -57,6 +57,16 @@ def test_raw_images_name_the_extra(bare: Path, tmp_path: Path) -> None:
     assert "efficientnet-lite1" in call(bare, "list", "encoders", cwd=tmp_path).stdout
 
 
+def test_reviews_in_a_single_file_and_names_the_extra_for_the_server(bare: Path, tmp_path: Path) -> None:
+    assert call(bare, "demo", "--out", "run", cwd=tmp_path).returncode == 0
+    done = call(bare, "review", "run", "--export", "review.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "class LocalBackend" in (tmp_path / "review.html").read_text()  # the page is in the package
+    done = call(bare, "review", "run", "--no-browser", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "pip install 'eigenclean[review]'" in done.stderr
+
+
 def test_torch_only_commands_name_the_extra(bare: Path, tmp_path: Path) -> None:
     done = call(bare, "train", "digits", "--out", "run", cwd=tmp_path)
     assert done.returncode == 2

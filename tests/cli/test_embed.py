@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from rich.progress import Progress
 from sklearn.datasets import load_digits
 
+from eigenclean.cli import console
 from eigenclean.features.package import is_installed
 from eigenclean.sources import open_source
 
@@ -206,6 +209,19 @@ def test_mistakes_get_a_sentence(
     done = cli(*arguments)
     assert done.code == 2 and words in done.err and done.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bar_shows_how_many_a_second() -> None:
+    with Progress(disable=True) as progress:
+        bars = console._Bars(progress)
+        counted, other = bars.begin_counting("embedding images", 200, "images"), bars.begin("judging", 3)
+        clock = iter(range(100))
+        progress.get_time = lambda: float(next(clock))
+        for handle in (counted, other):
+            for _ in range(3):
+                bars.advance(handle, 40)
+        shown = [console._Rate().render(task).plain for task in progress.tasks]
+    assert re.fullmatch(r"120 of 200 images, \d+(\.\d)?/s", shown[0]) and shown[1] == ""
 
 
 def test_noise_on_images_and_texts_alone(cli: Callable[..., Any], tmp_path: Path) -> None:

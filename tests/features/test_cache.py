@@ -79,21 +79,26 @@ def test_files_cut_anywhere_give_right_rows_or_none(
     np.testing.assert_array_equal(again.take(places[known]) if len(known) else rows(), rows(*(known + 1)))
 
 
-def test_without_its_description_the_cache_begins_anew(tmp_path: Path) -> None:
+def test_the_rows_need_no_description(tmp_path: Path) -> None:
     filled(tmp_path)
-    (tmp_path / "e" / "encoder.json").write_text("{ broken")
+    (tmp_path / "e" / "encoder.json").unlink()
     again = FeatureCache(tmp_path, "e", ABOUT)
-    assert again.find(keys(b"a")).tolist() == [-1]
-    again.add(keys(b"a"), np.ones((1, 5), np.float32))
-    again.flush()
-    again.refresh()
-    assert again.take(again.find(keys(b"a"))).shape == (1, 5)
+    np.testing.assert_array_equal(again.take(again.find(keys(b"b"))), rows(2))
+
+
+def test_files_of_others_are_passed_over(tmp_path: Path) -> None:
+    filled(tmp_path)
+    for name in ("notes.keys", f"{'0' * 32}.7xf4.keys", f"{'f' * 32}.3xf4.keys"):
+        (tmp_path / "e" / name).write_bytes(b"x" * 64)
+    again = FeatureCache(tmp_path, "e", ABOUT)
+    assert len(again) == 3
+    np.testing.assert_array_equal(again.take(again.find(keys(b"b"))), rows(2))
 
 
 def test_the_description_says_what_it_is(tmp_path: Path) -> None:
     filled(tmp_path)
     record = json.loads((tmp_path / "e" / "encoder.json").read_text())
-    assert record == {"name": "mine", "n_features": 3, "dtype": "<f4"}
+    assert record == {"name": "mine", "n_features": 3}
 
 
 def test_half_precision_stays_half(tmp_path: Path) -> None:

@@ -245,6 +245,68 @@ def script(path: Path) -> Path:
     return path
 
 
+CODE = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(3, 6, 3), nn.Linear(6, 2)
+    def forward(self, x):
+        return self.head(self.conv(x).mean(dim=(2, 3)))
+
+def nothing():
+    return None
+"""
+
+
+@pytest.mark.parametrize("kind", ["pt", "safetensors"])
+def test_a_module_of_ones_own_with_weights(tmp_path: Path, kind: str) -> None:
+    from safetensors.torch import save_file
+
+    (tmp_path / "nets.py").write_text(CODE)
+    net, weights = Net().eval(), tmp_path / f"weights.{kind}"
+    if kind == "pt":
+        torch.save(net.state_dict(), weights)
+    else:
+        save_file(net.state_dict(), weights)
+    text = f"torch:{tmp_path / 'nets.py'}:Net?weights={weights}&size=8"
+    np.testing.assert_allclose(
+        features(make_encoder(text, device="cpu"), PICTURES),
+        features(TorchEncoder(net, size=8, device="cpu"), PICTURES),
+        atol=1e-6,
+    )
+    assert make_encoder(f"torch:{tmp_path / 'nets.py'}:Net").key() != make_encoder(text).key()
+
+
+def test_mistakes_about_modules_get_a_sentence(tmp_path: Path) -> None:
+    marks = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self) -> Any:
+            return Path.touch, (marks,)
+
+    (tmp_path / "nets.py").write_text(CODE)
+    torch.save(Bomb(), tmp_path / "bomb.pt")
+    torch.save({"other": torch.ones(1)}, tmp_path / "other.pt")
+    (tmp_path / "words.safetensors").write_text("words")
+    own = f"torch:{tmp_path / 'nets.py'}"
+    for text, words in (
+        (f"{own}:Net?weights={tmp_path / 'bomb.pt'}", r"bomb\.pt is no state dict of this module"),
+        (f"{own}:Net?weights={tmp_path / 'other.pt'}", r"other\.pt is no state dict of this module"),
+        (f"{own}:Net?weights={tmp_path / 'words.safetensors'}", r"words\.safetensors is no state dict"),
+        (f"{own}:Net?weights={tmp_path / 'none.pt'}", r"there is no file .*none\.pt"),
+        (f"{own}:nothing", r"nothing must return a torch\.nn\.Module, got NoneType"),
+        (f"{own}:nonsense", r"nets\.py has no function nonsense"),
+        (f"torch:{tmp_path / 'no.py'}:Net", r"there is no file .*no\.py"),
+        ("torch:no.such.module:Net", r"No module named 'no'; give a file"),
+        ("torch:nets", r"must look like torch:nets\.py:make_net"),
+    ):
+        with pytest.raises((InvalidData, InvalidOption), match=words):
+            make_encoder(text)
+    assert not marks.exists()
+
+
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_a_torchscript_file(tmp_path: Path) -> None:
     path = script(tmp_path / "net.pt")

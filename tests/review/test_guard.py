@@ -1,9 +1,11 @@
 """Attacks on the server, as other users of the machine and other pages of the browser could make them."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,8 @@ def test_the_link_works_once_and_the_next_one_is_in_the_terminal(served: Served)
     thief, headers, content = served.ask("GET", used, headers={"Cookie": None})
     assert thief == 403 and "set-cookie" not in headers and b"new one" in content
     assert served.links == [served.guard.link] and used not in served.links[0]
-    assert served.ask("GET", used)[0] == 303  # for the browser that is in already, it just opens the page
+    status, headers, content = served.ask("GET", used)  # for the browser that is in already, it just opens the page
+    assert status == 200 and "set-cookie" not in headers and b"url=/" in content
     served.cookie = ""
     served.enter()
 
@@ -336,3 +339,37 @@ def test_there_is_no_option_to_listen_elsewhere() -> None:
 
 def test_the_file_of_decisions_is_made_where_the_run_is(opened: Any, run: Path) -> None:
     assert opened.store.path == run / "review.sqlite"
+
+
+_BROWSER = """#!{python}
+import os, pathlib, sys
+from urllib.parse import unquote, urlparse
+door = pathlib.Path(unquote(urlparse(sys.argv[1]).path))
+told = pathlib.Path({told!r})
+told.with_suffix(".tmp").write_text("\\n".join([sys.argv[1], oct(os.stat(door).st_mode & 0o777), door.read_text()]))
+told.with_suffix(".tmp").rename(told)
+"""
+
+
+def test_the_token_is_not_among_the_arguments_of_the_browser(run: Path, tmp_path: Path) -> None:
+    """Any user of the machine can list the processes of the others, with their arguments."""
+    browser, told = tmp_path / "browser", tmp_path / "told.txt"
+    browser.write_text(_BROWSER.format(python=sys.executable, told=str(told)))
+    browser.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-m", "eigenclean", "review", str(run), "--port", "0"],
+        env={**os.environ, "BROWSER": f"{browser} %s"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().split()[-1]
+        end = time.monotonic() + 20
+        while not told.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    argument, mode, content = told.read_text().split("\n", 2)
+    assert argument.startswith("file://") and link.partition("=")[2] not in argument
+    assert mode == "0o600" and link in content
+    assert not (run / "open-review.html").exists()  # and it is gone with the server

@@ -84,6 +84,15 @@ def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, look: Look)
     assert states(review) == {i: state for i, state in expected.items() if i < 17}
 
 
+def test_the_link_may_stand_on_another_page(served: Any, look: Look, tmp_path: Path) -> None:
+    """In a terminal in the browser, or in the file that the command opens: the strict cookie must come along."""
+    (tmp_path / "elsewhere.html").write_text(f'<a href="{served.guard.link}">Review</a>')
+    page = look((tmp_path / "elsewhere.html").as_uri()).page
+    page.get_by_role("link").click()
+    judged(page, 0)
+    assert page.url == f"http://{served.host}/"
+
+
 def test_every_key_does_what_the_help_says(served: Any, look: Look) -> None:
     page = look(served.guard.link).page
     judged(page, 0)
@@ -256,7 +265,7 @@ def test_nothing_is_said_before_it_is_saved(served: Any, look: Look) -> None:
     judged(page, 0)
     with served.review.store._lock:  # a disk that takes its time
         page.keyboard.press("a")
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(700)
         page.keyboard.press("a")  # impatience must not judge the next suspect unseen
         expect(page.locator("#live")).to_contain_text("Still saving")
         judged(page, 0)

@@ -285,3 +285,10 @@ def test_image_files_of_any_size_are_shown(tmp_path: Path) -> None:
     made = pictures.get(1, LARGE)
     assert made is not None and made[1] == "image/jpeg"
     assert _grey(pictures.get(0, LARGE)) == 200
+
+
+@pytest.mark.parametrize(("side", "kind"), [(28, "image/png"), (128, "image/png"), (129, "image/jpeg")])
+def test_small_pictures_keep_every_pixel_and_photographs_take_little_room(side: int, kind: str) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
+    made = Pictures(images, np.array([0])).get(0, LARGE)
+    assert made is not None and made[1] == kind

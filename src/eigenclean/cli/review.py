@@ -72,9 +72,10 @@ def _export(opened: "Review", path: Path, reviewer: str | None, most: int) -> No
 
 def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | None) -> None:
     import sys
-    import webbrowser
 
     from eigenclean.review.serve import serve
+
+    door = opened.folder / "open-review.html"
 
     def announce(link: str) -> None:
         say(f"Review at {link}")
@@ -83,8 +84,22 @@ def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | No
     def ready(link: str) -> None:
         mention(f"{len(opened.suspects)} suspects; decisions are saved to {opened.store.path}; Ctrl-C ends it")
         if browser:
-            webbrowser.open(link)
+            _open_browser(door, link)
 
-    serve(opened, port=port, reviewer=reviewer, announce=announce, ready=ready)
+    try:
+        serve(opened, port=port, reviewer=reviewer, announce=announce, ready=ready)
+    finally:
+        door.unlink(missing_ok=True)
     judged = sum(decision["state"] != "open" for decision in opened.decisions())
     say(f"{judged} of {len(opened.suspects)} suspects are judged; export them with --patch patch.jsonl")
+
+
+def _open_browser(door: Path, link: str) -> None:
+    """Show the link to the browser alone: every user of the machine can read the arguments of a process."""
+    import os
+    import webbrowser
+
+    door.unlink(missing_ok=True)
+    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
+    webbrowser.open(door.resolve().as_uri())

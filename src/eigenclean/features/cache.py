@@ -6,8 +6,8 @@ kills a run, a key that is there has its row, and a row without a key does not c
 any time.
 """
 
-import json
 import os
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,7 +24,8 @@ from eigenclean.sources.lazy_images import KEY_BYTES
 VARIABLE = "EIGENCLEAN_CACHE"
 KEY = np.dtype(f"S{KEY_BYTES}")
 NO_KEY = b""
-_ABOUT = "encoder.json"
+_ABOUT = "encoder.json"  # for people
+_NAME = re.compile(r"[0-9a-f]{32}\.([1-9]\d*)x(f[248])\.keys")  # columns and type of the rows
 
 
 def cache_folder(given: str | os.PathLike[str] | None = None) -> Path:
@@ -58,13 +59,14 @@ class FeatureCache:
     def __init__(self, folder: str | os.PathLike[str], key: str, about: Mapping[str, Any]) -> None:
         self._folder = make_folder(Path(folder) / key)
         self._about = dict(about)
-        self._width, self._dtype = self._read_about()
+        self._width: int | None = None
+        self._dtype: np.dtype[Any] | None = None
         self._keys: list[Array] = []
         self._rows: list[Array] = []
         for path in sorted(self._folder.glob("*.keys")):
             self._open(path)
         self._index()
-        self._own = self._folder / f"{uuid.uuid4().hex}.keys"
+        self._own: Path | None = None
         self._waiting: list[Array] = []  # keys whose rows are written, but perhaps not on the disk yet
 
     def __len__(self) -> int:
@@ -92,22 +94,24 @@ class FeatureCache:
 
     def add(self, keys: Array, features: Array) -> None:
         """Append rows; they are found after `flush` and `refresh`."""
-        if self._dtype is None:
-            self._width, self._dtype = int(features.shape[1]), features.dtype
-            record = {**self._about, "n_features": self._width, "dtype": self._dtype.newbyteorder("<").str}
-            write_json(self._folder / _ABOUT, record)
+        if self._width is None or self._dtype is None:
+            self._width, self._dtype = int(features.shape[1]), features.dtype.newbyteorder("<")
         if features.shape[1] != self._width:
             raise InvalidData(
                 f"encoder {self._about.get('name')}: gave {features.shape[1]} features where it gave {self._width} "
                 f"before; delete {self._folder}"
             )
+        if self._own is None:
+            # The name says how the rows are stored, so that no other file is needed to read them.
+            self._own = self._folder / f"{uuid.uuid4().hex}.{self._width}x{self._dtype.str[1:]}.keys"
+            write_json(self._folder / _ABOUT, {**self._about, "n_features": self._width})
         with _writing(self._folder), open(self._own.with_suffix(".rows"), "ab") as rows:
-            rows.write(np.ascontiguousarray(features, dtype=self._dtype.newbyteorder("<")).data)
+            rows.write(np.ascontiguousarray(features, dtype=self._dtype).data)
         self._waiting.append(keys)
 
     def flush(self) -> None:
         """Everything that was added is on the disk when this returns: rows first, then their keys."""
-        if not self._waiting:
+        if self._own is None or not self._waiting:
             return
         with _writing(self._folder):
             _append(self._own.with_suffix(".rows"), b"")
@@ -116,37 +120,31 @@ class FeatureCache:
 
     def refresh(self) -> None:
         """What was flushed can be found."""
-        if self._own.exists():
+        if self._own is not None:
             self._open(self._own)
-            self._own = self._folder / f"{uuid.uuid4().hex}.keys"
+            self._own = None
             self._index()
 
     def _open(self, path: Path) -> None:
         """Map the complete rows of one pair of files; what was cut off by a crash is passed over."""
-        rows = path.with_suffix(".rows")
-        if self._width is None or self._dtype is None:
+        found = _NAME.fullmatch(path.name)
+        if found is None:
             return
+        width, dtype = int(found[1]), np.dtype(f"<{found[2]}")
+        if (self._width or width, self._dtype or dtype) != (width, dtype):
+            return
+        rows = path.with_suffix(".rows")
         with suppress(OSError):
-            n_bytes = self._width * self._dtype.itemsize
-            n_rows = min(path.stat().st_size // KEY_BYTES, rows.stat().st_size // n_bytes)
+            n_rows = min(path.stat().st_size // KEY_BYTES, rows.stat().st_size // (width * dtype.itemsize))
             if n_rows:
+                self._width, self._dtype = width, dtype
                 self._keys.append(np.fromfile(path, dtype=KEY, count=n_rows))
-                self._rows.append(np.memmap(rows, self._dtype, mode="r", shape=(n_rows, self._width)))
+                self._rows.append(np.memmap(rows, dtype, mode="r", shape=(n_rows, width)))
 
     def _index(self) -> None:
         keys = np.concatenate(self._keys) if self._keys else np.empty(0, KEY)
         self._order: Ints = np.argsort(keys, kind="stable")
         self._sorted: Array = keys[self._order]
-
-    def _read_about(self) -> tuple[int | None, np.dtype[Any] | None]:
-        try:
-            record = json.loads((self._folder / _ABOUT).read_text(encoding="utf-8"))
-            return int(record["n_features"]), np.dtype(str(record["dtype"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            # Without it nobody knows how wide a row is: begin anew.
-            for path in self._folder.glob("*.keys"):
-                path.unlink(missing_ok=True)
-            return None, None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1 << 20  # of one request
@@ -97,11 +97,11 @@ class Guard:
         if secrets.compare_digest(offered, self._token.encode()):
             self._used.add(self._token)
             self._token = secrets.token_urlsafe(32)
-            answer = RedirectResponse("/", status_code=303)
+            answer = _go_on()
             answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
             return answer
         if self._knows(headers):
-            return RedirectResponse("/", status_code=303)
+            return _go_on()
         if any(secrets.compare_digest(offered, used.encode()) for used in self._used):
             self._announce(self.link)
             return _no(403, _USED)
@@ -113,6 +113,13 @@ class Guard:
         except CookieError:
             return False
         return cookie is not None and secrets.compare_digest(cookie.value.encode(), self._session.encode())
+
+
+def _go_on() -> Response:
+    """To the page itself. Not by a redirect: when the link stood on another page, the browser takes the whole chain
+    for that page's doing, and leaves the strict cookie behind.
+    """
+    return HTMLResponse('<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url=/">')
 
 
 def _no(status: int, sentence: str) -> Response:

@@ -11,6 +11,7 @@ from eigenclean.sources.lazy_images import LazyImages
 from eigenclean.sources.pictures import brightness, channels_last, encoded, stretched
 
 LARGE, SMALL = 1024, 192  # pixels of the longer side
+EXACT = 128  # larger ones are photographs, of which JPEG keeps enough
 _LOOKED_AT = 64  # samples that settle how bright is bright
 _KEPT_BYTES = 1 << 26
 
@@ -39,7 +40,7 @@ class Pictures:
             if (row, side) in self._kept:
                 self._kept.move_to_end((row, side))
                 return self._kept[row, side]
-        made = encoded(stretched(self._picture(row), self._between), side)
+        made = encoded(stretched(self._picture(row), self._between), side, exact=EXACT)
         with self._lock:
             if (row, side) not in self._kept:
                 self._kept[row, side] = made

@@ -4,18 +4,21 @@ Computed once for all suspects of a run and kept beside it. Work grows with the 
 class, with the trusted samples; what is in memory at a time is one class and one block.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Bools, ClassRows, Ints, row_chunks
-from eigenclean.detect.neighbours import Float32s, unit_rows
 from eigenclean.errors import InvalidData
 from eigenclean.files import reading_arrays, replacing
 from eigenclean.moments import top_eigenpair
 from eigenclean.progress import track
+
+Float32s = NDArray[np.float32]
 
 FILE = "review.npz"
 NEAREST = 4  # of each label
@@ -69,6 +72,8 @@ def explain(
     >>> why.near[0, :, :2], why.alignment[0].round(2)
     (array([[1, 0], [3, 2]]), array([0.24, 0.99], dtype=float32))
     """
+    from eigenclean.detect.neighbours import unit_rows  # with scikit-learn, which a second start need not wait for
+
     n, given = len(rows), codes[rows]
     near = np.full((n, 2, NEAREST), -1, dtype=np.intp)
     cosine = np.zeros((n, 2, NEAREST), dtype=np.float32)
@@ -88,13 +93,13 @@ def explain(
                 index, similar = _nearest(block, unit_rows(features[rows[who[part]]]))
                 near[who[part], side, : index.shape[1]] = kept[index]
                 cosine[who[part], side, : index.shape[1]] = similar
-    compared, alignment = _alignments(features, vectors, rows, given, suggested)
+    compared, alignment = _alignments(lambda part: unit_rows(features[rows[part]]), vectors, given, suggested)
     shown = np.unique(np.concatenate([rows, near[near >= 0]])) if strips else np.zeros(0, dtype=np.intp)
     return Why(compared, alignment, near, cosine, shown, _strips(features, shown))
 
 
 def _nearest(block: Float32s, queries: Float32s) -> tuple[Ints, Float32s]:
-    from sklearn.neighbors import NearestNeighbors  # takes a moment that a second start need not wait
+    from sklearn.neighbors import NearestNeighbors
 
     # Brute force works in blocks of its own; on unit vectors the euclidean order is the cosine's.
     search = NearestNeighbors(n_neighbors=min(NEAREST, len(block)), algorithm="brute").fit(block)
@@ -103,13 +108,13 @@ def _nearest(block: Float32s, queries: Float32s) -> tuple[Ints, Float32s]:
 
 
 def _alignments(
-    features: Array, vectors: Float32s, rows: Ints, given: Ints, suggested: Ints
+    unit: Callable[[slice], Float32s], vectors: Float32s, given: Ints, suggested: Ints
 ) -> tuple[Ints, Float32s]:
     m = min(CLASSES, len(vectors))
-    classes = np.zeros((len(rows), m), dtype=np.intp)
-    alignment = np.zeros((len(rows), m), dtype=np.float32)
-    for part in row_chunks(len(rows), 8 * sum(vectors.shape)):
-        fit = np.abs(unit_rows(features[rows[part]]) @ vectors.T)
+    classes = np.zeros((len(given), m), dtype=np.intp)
+    alignment = np.zeros((len(given), m), dtype=np.float32)
+    for part in row_chunks(len(given), 8 * sum(vectors.shape)):
+        fit = np.abs(unit(part) @ vectors.T)
         order = fit.copy()
         at = np.arange(len(fit))
         proposed = np.where(suggested[part] < 0, given[part], suggested[part])

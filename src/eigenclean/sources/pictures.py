@@ -56,15 +56,19 @@ def stretched(picture: Array, between: Range | None) -> Array:
     return np.clip(scaled, 0, 255).astype(np.uint8)
 
 
-def encoded(picture: Array, side: int) -> tuple[bytes, str]:
-    """The bytes of a picture of at most ``side`` pixels either way, and their media type."""
+def encoded(picture: Array, side: int, *, exact: int | None = None) -> tuple[bytes, str]:
+    """The bytes of a picture of at most ``side`` pixels either way, and their media type.
+
+    Pictures of up to ``exact`` pixels, by default all that need not shrink, keep every pixel.
+    """
     image = Image.fromarray(np.ascontiguousarray(picture))
     shrunk = max(image.size) > side
+    photograph = shrunk or (exact is not None and max(image.size) > exact)
     buffer = io.BytesIO()
     if shrunk:
         image.thumbnail((side, side))
     # A shrunk photograph has lost its exact pixels already: JPEG takes a fifth of the room.
-    if shrunk and image.mode in ("L", "RGB"):
+    if photograph and image.mode in ("L", "RGB"):
         image.save(buffer, "JPEG", quality=82)
         return buffer.getvalue(), "image/jpeg"
     image.save(buffer, "PNG", optimize=True)

@@ -75,7 +75,7 @@ def run(
     require("torch", extra="embed", caller="bench embed")
     cases: list[Callable[[Path], Quality]]
     if quick:
-        cases = [lambda kept: _images("digits, 20 % symmetric", lambda: digits(200), kept, None)]
+        cases = [lambda kept: _images("digits, 20 % symmetric", lambda: digits(120), kept, None)]
     else:
         cases = [
             lambda kept: _images("cifar10, human aggre", lambda: cifar10(data, "aggre", samples), kept, 0.95),

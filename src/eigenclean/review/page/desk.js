@@ -2,7 +2,7 @@
 import { Refused } from "./server_backend.js";
 
 const AT_ONCE = 2000; // decisions per request
-const PATIENCE = 150; // milliseconds after which a further key press would be blind
+const PATIENCE = 350; // milliseconds after which a further key press would be blind
 
 export class Desk {
   // say(sentence) is for the reader, warn(sentence or null) for the banner.
