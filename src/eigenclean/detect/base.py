@@ -2,6 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,12 +23,27 @@ from eigenclean.arrays import (
     locate_labels,
     preview,
 )
+from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a detector makes of rows in blocks.
+
+    Attributes:
+        scores: of the rows of each block.
+        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability given
+            that the label is wrong.
+    """
+
+    scores: Blocks[Float64s]
+    suggest: Callable[[Blocks[Ints], Cut], Blocks[tuple[Ints, Float64s]]]
 
 
 class Detector(BaseEstimator, ABC):

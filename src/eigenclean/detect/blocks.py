@@ -1,0 +1,158 @@
+"""Rows in blocks, wherever they are: sums over them add up, so a detector is written once for every size of data."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from eigenclean.arrays import Array, row_chunks, working_dtype
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+BLOCK_BYTES = 1 << 27  # 128 MiB: a product of matrices of this size is much longer than the way to it
+BLOCK_ROWS = 1 << 16  # narrow rows come with tables that are wider than they are
+
+
+class Blocks(ABC, Generic[T]):
+    """Something for each block of rows, in order: features, labels, tables. It can be gone through again and again.
+
+    In memory the blocks are slices of an array, for data on a disk they are read at every pass, and on a cluster they
+    are wherever a worker has made them. What is done with them is the same.
+
+    Attributes:
+        budget: bytes that sums over the blocks may take.
+    """
+
+    budget: int = 1 << 31
+
+    @abstractmethod
+    def map(
+        self, function: Callable[..., U], *others: "Blocks[Any]", given: Sequence[Any] = ()
+    ) -> "Blocks[U]":
+        """``function(block, *blocks of the others, *given)`` for each block; made anew at every use."""
+
+    @abstractmethod
+    def keep(self) -> "Blocks[T]":
+        """The same, made once and kept where it was made."""
+
+    @abstractmethod
+    def total(
+        self,
+        function: Callable[..., U],
+        *others: "Blocks[Any]",
+        given: Sequence[Any] = (),
+        start: Callable[[], U] | None = None,
+    ) -> U:
+        """The sum of ``function(block, *blocks of the others, *given)``; tuples add up part by part.
+
+        With a ``start``, the function gets a sum so far as its first argument, adds to it in place and returns it.
+        """
+
+    @abstractmethod
+    def beside(self, items: Sequence[U]) -> "Blocks[U]":
+        """One of ``items`` beside each block."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[T]:
+        """One after the other, here."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many."""
+
+
+class LocalBlocks(Blocks[T]):
+    """Blocks of this process, one after the other.
+
+    Args:
+        make: begins a pass over the blocks.
+        n: how many there are.
+        store: where kept blocks go; None leaves them in memory.
+
+    >>> rows = LocalBlocks.of([np.arange(3), np.arange(2)])
+    >>> int(rows.map(np.square).total(np.sum))
+    6
+    """
+
+    def __init__(
+        self, make: Callable[[], Iterable[T]], n: int, *, store: Callable[[Any], Any] | None = None
+    ) -> None:
+        self._make, self._n, self._store = make, n, store
+
+    @classmethod
+    def of(cls, items: Sequence[T]) -> "LocalBlocks[T]":
+        """Blocks that are there already."""
+        return cls(lambda: items, len(items))
+
+    def map(
+        self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()
+    ) -> "LocalBlocks[U]":
+        """One function after the other, block by block: nothing is held in between."""
+        return self._like(lambda: (function(*parts, *given) for parts in zip(self, *others, strict=True)))
+
+    def keep(self) -> "LocalBlocks[T]":
+        """A list of them."""
+        items = [item if self._store is None else self._store(item) for item in self]
+        return self._like(lambda: items)
+
+    def total(
+        self,
+        function: Callable[..., U],
+        *others: Blocks[Any],
+        given: Sequence[Any] = (),
+        start: Callable[[], U] | None = None,
+    ) -> U:
+        """Added up in order."""
+        sums: Any = None if start is None else start()
+        for parts in zip(self, *others, strict=True):
+            if start is not None:
+                sums = function(sums, *parts, *given)
+            else:
+                more = function(*parts, *given)
+                sums = more if sums is None else added(sums, more)
+        result: U = sums
+        return result
+
+    def beside(self, items: Sequence[U]) -> "LocalBlocks[U]":
+        """The items as they are."""
+        assert len(items) == len(self)
+        return self._like(lambda: items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._make())
+
+    def __len__(self) -> int:
+        return self._n
+
+    def _like(self, make: Callable[[], Iterable[U]]) -> "LocalBlocks[U]":
+        other = LocalBlocks(make, self._n, store=self._store)
+        other.budget = self.budget
+        return other
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two values, or of two tuples part by part.
+
+    >>> added((1, (2, 3)), (10, (20, 30)))
+    (11, (22, 33))
+    """
+    if isinstance(a, tuple):
+        parts = (added(one, other) for one, other in zip(a, b, strict=True))
+        return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)  # a named tuple, or a plain one
+    return a + b
+
+
+def rows_per_block(width: int, dtype: np.dtype[Any]) -> int:
+    """How many rows of so many columns a block has, the same for every way of going through the data.
+
+    >>> rows_per_block(2048, np.dtype(np.float32)), rows_per_block(64, np.dtype(np.float32))
+    (16384, 65536)
+    """
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (width * working_dtype(dtype).itemsize)))
+
+
+def in_blocks(array: Array, rows: int) -> LocalBlocks[Array]:
+    """An array, ``rows`` rows at a time, without a copy."""
+    return LocalBlocks.of([array[part] for part in row_chunks(len(array), 1, rows)])
