@@ -55,6 +55,10 @@ class Blocks(ABC, Generic[T]):
         """One of ``items`` beside each block."""
 
     @abstractmethod
+    def first(self) -> T:
+        """The first one alone."""
+
+    @abstractmethod
     def __iter__(self) -> Iterator[T]:
         """One after the other, here."""
 
@@ -119,6 +123,10 @@ class LocalBlocks(Blocks[T]):
         """The items as they are."""
         assert len(items) == len(self)
         return self._like(lambda: items)
+
+    def first(self) -> T:
+        """The others are not made."""
+        return next(iter(self))
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._make())

@@ -62,6 +62,7 @@ class Judge(Detector):
     """
 
     name: ClassVar[str] = "judge"
+    in_blocks: ClassVar[bool] = True
     _width: int
     shrinkage_: float
     glances_: float
