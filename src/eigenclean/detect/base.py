@@ -237,6 +237,11 @@ class Detector(BaseEstimator, ABC):
         return features, locate_labels(labels, self.classes_, by=self._by)
 
     @property
+    def n_columns(self) -> int:
+        """Columns of X at fitting."""
+        return self._n_columns
+
+    @property
     @abstractmethod
     def _n_columns(self) -> int:
         """Columns of X at fitting."""
