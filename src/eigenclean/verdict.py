@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -186,9 +186,7 @@ class Verdict:
         missing = [name for name in _COLUMNS if name not in frame.column_names]
         if missing:
             raise InvalidData(f"{file} is not a verdict: it lacks the column {missing[0]!r}")
-        made_by = json.loads((frame.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
-        fields = {field: _to_numpy(frame.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
-        return cls(**fields, made_by=made_by)
+        return _from_frame(frame)
 
     @property
     def _made_by(self) -> Mapping[str, Any]:
@@ -236,9 +234,25 @@ def ranks(p_clean: Floats, score: Floats) -> Ints:
     return rank
 
 
+def write_frame(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """One Parquet file."""
+    pq.write_table(table, path)
+
+
+def join(frames: Sequence[pa.Table]) -> Verdict:
+    """The verdict whose rows are in these tables."""
+    return _from_frame(pa.concat_tables(frames))
+
+
+def _from_frame(table: pa.Table) -> Verdict:
+    made_by = json.loads((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
+    fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
+    return Verdict(**fields, made_by=made_by)
+
+
 def _write_parquet(frame: pa.Table, path: Path) -> None:
     with replacing(path) as temporary:
-        pq.write_table(frame, temporary)
+        write_frame(frame, temporary)
 
 
 def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:

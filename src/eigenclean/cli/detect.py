@@ -3,6 +3,8 @@
 import shlex
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +14,10 @@ from eigenclean.cli.console import console, mention, percent, print_json, say, t
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from eigenclean.detect import Detector
     from eigenclean.detect.decisions import Decision
+    from eigenclean.scale.resources import Engine
+    from eigenclean.sources import Source
 
 AUTO = "auto"
 
@@ -47,6 +52,17 @@ def detect(
     id_column: o.IdColumn = None,
     text_column: o.TextColumn = None,
     setting: o.Set = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="memory, stream (data larger than memory) or dask (a cluster); by default memory, or stream when the "
+            "features are larger than a share of the free memory."
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler; by default --engine dask starts a cluster on this machine."),
+    ] = None,
     seed: o.Seed = 0,
     csv: Annotated[bool, typer.Option("--csv", help="Also write verdict.csv.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
@@ -78,8 +94,21 @@ def detect(
         id_column=id_column,
         text_column=text_column,
     )
+    chosen = _engine(engine, scheduler, judges, data, alone=not self_test and method != AUTO)
     extra: dict[str, Any] = {}
     tested = None
+    command = shlex.join(["eigenclean", *sys.argv[1:]])
+    if chosen != "memory":
+        from eigenclean.cli.detect_blocks import by_dask, by_stream
+
+        with results_folder(out) as folder, working():
+            publishing = {"command": command, "csv": csv, "report": report}
+            if chosen == "stream":
+                summary = by_stream(data, judges[0], decision, folder, **publishing)
+            else:
+                summary = by_dask(data, judges[0], decision, folder, scheduler, **publishing)
+        _print(summary, folder, decision, as_json=as_json, csv=csv, report=report)
+        return
     with results_folder(out) as folder, working():
         started = time.perf_counter()
         features, judge = data.features(), judges[0]
@@ -93,12 +122,46 @@ def detect(
                 judge, features, data.labels, share=planted, decision=decision, before=verdict
             )
             extra["self_test"] = tested.as_dict()
-        command = shlex.join(["eigenclean", *sys.argv[1:]])
         assert not isinstance(verdict.made_by, str)
         facts = {"decision": verdict.made_by["decision"], **extra}
         summary = publish(
             folder, verdict, data, command=command, seconds=seconds, facts=facts, csv=csv, report=report
         )
+    _print(summary, folder, decision, as_json=as_json, csv=csv, report=report)
+
+
+def _engine(
+    engine: str | None, scheduler: str | None, judges: "Sequence[Detector]", data: "Source", *, alone: bool
+) -> "Engine":
+    """The engine that was asked for, or that the size of the data calls for."""
+    from eigenclean.names import check_name
+    from eigenclean.scale.resources import ENGINES, choose_engine
+
+    if engine is not None:
+        check_name(engine, ENGINES, by="detect", what="engine")
+    if scheduler is not None and engine != "dask":
+        raise InvalidOption("--scheduler is the address of a Dask cluster: give --engine dask with it")
+    if engine in ("stream", "dask"):
+        if not alone:
+            raise InvalidOption(
+                f"--self-test and --method auto judge many times, which --engine {engine} does not: leave one out"
+            )
+        judges[0].check_in_blocks()
+        return "stream" if engine == "stream" else "dask"
+    if engine == "memory" or not alone or not judges[0].in_blocks:
+        return "memory"
+    return choose_engine(data)
+
+
+def _print(
+    summary: dict[str, Any],
+    folder: Path,
+    decision: "Decision | None",
+    *,
+    as_json: bool,
+    csv: bool,
+    report: bool,
+) -> None:
     if as_json:
         print_json(summary)
         return

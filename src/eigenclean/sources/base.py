@@ -21,6 +21,10 @@ class Reader(ABC):
     def read(self, start: int, stop: int) -> Array:
         """The features of rows ``start`` to ``stop``."""
 
+    def where(self, row: int) -> str:
+        """Where to look for a row when something is wrong with it."""
+        return f"row {row}"
+
 
 class ArrayReader(Reader):
     """Rows of an array in memory."""

@@ -74,12 +74,12 @@ class ShardedSource(Source):
 
     def where(self, row: int) -> str:
         """The shard, and the row in it."""
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return f"row {row - int(self._starts[number])} of {self.shards[number].name}"
+        return self.reader().where(row)
 
     def reader(self) -> Reader:
         """Those of the shards together."""
-        return ShardReader([shard.reader() for shard in self.shards], self._starts.tolist())
+        readers, names = [shard.reader() for shard in self.shards], [shard.name for shard in self.shards]
+        return ShardReader(readers, self._starts.tolist(), names)
 
     def _blocks(self, rows: int) -> Iterator[Array]:
         return regroup(chain.from_iterable(shard.blocks(rows) for shard in self.shards), rows)
@@ -88,8 +88,13 @@ class ShardedSource(Source):
 class ShardReader(Reader):
     """Reads any rows of a folder of shards."""
 
-    def __init__(self, readers: Sequence[Reader], starts: Sequence[int]) -> None:
-        self._readers, self._starts = readers, starts
+    def __init__(self, readers: Sequence[Reader], starts: Sequence[int], names: Sequence[str]) -> None:
+        self._readers, self._starts, self._names = readers, starts, names
+
+    def where(self, row: int) -> str:
+        """The shard, and the row in it."""
+        number = bisect_right(self._starts, row) - 1
+        return f"row {row - self._starts[number]} of {self._names[number]}"
 
     def read(self, start: int, stop: int) -> Array:
         """From the shards that have them."""
