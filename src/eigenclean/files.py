@@ -86,9 +86,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     make_folder(target.parent)
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp", dir=target.parent
-        )
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp", dir=target.parent)
     except OSError as error:
         raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from None
     os.close(handle)

@@ -157,6 +157,21 @@ class ClassMoments:
     def __sub__(self, other: "ClassMoments") -> "ClassMoments":
         return self._combine(other, -1.0)
 
+    def without(self, other: "ClassMoments") -> "ClassMoments":
+        """These moments less those of some of the rows; classes that are empty then are gone.
+
+        >>> z, codes, classes = np.eye(3), np.array([0, 0, 1]), np.array(["x", "y"])
+        >>> whole = ClassMoments.of(z, codes, classes)
+        >>> whole.without(ClassMoments.of(z[2:], np.array([0]), np.array(["y"]))).classes
+        array(['x'], dtype='<U1')
+        """
+        rest = self - other
+        if (rest.counts < -1e-6).any():
+            odd = rest.classes[int(np.argmin(rest.counts))].item()
+            raise InvalidData(f"moments: more samples of class {odd!r} are taken out than there are")
+        kept = rest.counts > 1e-6
+        return ClassMoments(rest.classes[kept], rest.counts[kept], rest.sums[kept], rest.seconds[kept])
+
     def _combine(self, other: "ClassMoments", sign: float) -> "ClassMoments":
         if self.n_features != other.n_features:
             raise InvalidData(

@@ -212,7 +212,7 @@ class RowGroups:
         """One group: the fields of `Verdict`, and ``rank``."""
         table = frame(self._made_by, **fields)
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema)
+            self._writer = pq.ParquetWriter(str(self._path), table.schema)
         self._writer.write_table(table)
 
 
@@ -236,7 +236,7 @@ def ranks(p_clean: Floats, score: Floats) -> Ints:
 
 def write_frame(table: pa.Table, path: str | os.PathLike[str]) -> None:
     """One Parquet file."""
-    pq.write_table(table, path)
+    pq.write_table(table, str(path))
 
 
 def join(frames: Sequence[pa.Table]) -> Verdict:

@@ -55,13 +55,15 @@ def detect(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="memory, stream (data larger than memory) or dask (a cluster); by default memory, or stream when the "
-            "features are larger than a share of the free memory."
+            help="memory, stream (data larger than memory) or dask (a cluster); by default memory, or stream when "
+            "the features are larger than a share of the free memory."
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Address of a Dask scheduler; by default --engine dask starts a cluster on this machine."),
+        typer.Option(
+            help="Address of a Dask scheduler; by default --engine dask starts a cluster on this machine."
+        ),
     ] = None,
     seed: o.Seed = 0,
     csv: Annotated[bool, typer.Option("--csv", help="Also write verdict.csv.")] = False,

@@ -39,8 +39,8 @@ class Learned:
 
     Attributes:
         scores: of the rows of each block.
-        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability given
-            that the label is wrong.
+        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability
+            given that the label is wrong.
     """
 
     scores: Blocks[Float64s]
@@ -312,9 +312,7 @@ def _score_block(features: Array, codes: Ints, detector: Detector) -> Float64s:
         return detector._score(features, codes)
 
 
-def _suggest_block(
-    features: Array, codes: Ints, rows: Ints, detector: Detector, cut: Cut
-) -> tuple[Ints, Float64s]:
+def _suggest_block(features: Array, codes: Ints, rows: Ints, detector: Detector, cut: Cut) -> tuple[Ints, Float64s]:
     if not len(rows):
         return np.zeros(0, dtype=np.intp), np.zeros(0)
     return detector._suggest(features, codes, rows, cut)

@@ -1,4 +1,4 @@
-"""Rows in blocks, wherever they are: sums over them add up, so a detector is written once for every size of data."""
+"""Rows in blocks, wherever they are: sums over them add up, so a detector is written once for any size."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,10 +16,10 @@ BLOCK_ROWS = 1 << 16  # narrow rows come with tables that are wider than they ar
 
 
 class Blocks(ABC, Generic[T]):
-    """Something for each block of rows, in order: features, labels, tables. It can be gone through again and again.
+    """Something for each block of rows, in order: features, labels, tables; can be gone through again and again.
 
-    In memory the blocks are slices of an array, for data on a disk they are read at every pass, and on a cluster they
-    are wherever a worker has made them. What is done with them is the same.
+    In memory the blocks are slices of an array, for data on a disk they are read at every pass, and on a cluster
+    they are wherever a worker has made them. What is done with them is the same.
 
     Attributes:
         budget: bytes that sums over the blocks may take.
@@ -28,9 +28,7 @@ class Blocks(ABC, Generic[T]):
     budget: int = 1 << 31
 
     @abstractmethod
-    def map(
-        self, function: Callable[..., U], *others: "Blocks[Any]", given: Sequence[Any] = ()
-    ) -> "Blocks[U]":
+    def map(self, function: Callable[..., U], *others: "Blocks[Any]", given: Sequence[Any] = ()) -> "Blocks[U]":
         """``function(block, *blocks of the others, *given)`` for each block; made anew at every use."""
 
     @abstractmethod
@@ -90,9 +88,7 @@ class LocalBlocks(Blocks[T]):
         """Blocks that are there already."""
         return cls(lambda: items, len(items))
 
-    def map(
-        self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()
-    ) -> "LocalBlocks[U]":
+    def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "LocalBlocks[U]":
         """One function after the other, block by block: nothing is held in between."""
         return self._like(lambda: (function(*parts, *given) for parts in zip(self, *others, strict=True)))
 

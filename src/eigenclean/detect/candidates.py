@@ -75,7 +75,11 @@ class Candidates:
         """The rows of all parts."""
         values, given = np.concatenate([part.values for part in parts], axis=1), [part.given for part in parts]
         whole, k = parts[0].whole, parts[0].n_classes
-        classes = np.concatenate([part.classes for part in parts], axis=1) if not whole else _all_classes(k, len(values.T))
+        classes = (
+            np.concatenate([part.classes for part in parts], axis=1)
+            if not whole
+            else _all_classes(k, len(values.T))
+        )
         return cls(classes, values, np.concatenate(given), k)
 
     def __len__(self) -> int:
@@ -171,7 +175,7 @@ class Candidates:
         """An m x n table as n x K, sparse when there are very many classes."""
         if self.whole:
             return np.ascontiguousarray(table.T)
-        m, n = table.shape
+        n = table.shape[1]
         there = table.T != 0  # most labels are right, and their other classes have nothing of them
         ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
         return csr_array((table.T[there], self.classes.T[there], ends), shape=(n, self.n_classes))

@@ -81,7 +81,9 @@ class ClassBlocks:
         small = np.array([is_small(int(size), self.d) for size in self.sizes])
         if small[self.sizes > 0].any():
             everything = [np.arange(size) for size in self.sizes]
-            for j, rows in self.rows({int(j): everything[j] for j in np.flatnonzero(small & (self.sizes > 0))}).items():
+            for j, rows in self.rows(
+                {int(j): everything[j] for j in np.flatnonzero(small & (self.sizes > 0))}
+            ).items():
                 values[j], vectors[j] = top_eigenpair(rows)
         starts = self.features.total(_add_starts, self.codes, self._quotas, start=partial(_zeros, self.k, self.d))
         runs = {int(j): lanczos_steps(starts[j].astype(self.dtype)) for j in np.flatnonzero(~small)}

@@ -1,7 +1,9 @@
 """FINE: a label is trusted when the feature is aligned with the first eigenvector of its class."""
 
+import os
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -125,6 +127,37 @@ class FINE(Detector):
         assert other._moments is not None
         return self._take(other._moments)
 
+    def subtract(self, other: "FINE") -> Self:
+        """Take out what another FINE was fitted on, as if this one had never seen it; emptied classes are gone."""
+        for one in (self, other):
+            if one._moments is None:
+                raise InvalidOption(
+                    "FINE: subtract needs the class moments, which fit does not keep for large data; "
+                    "use partial_fit on the pieces, or FINE(keep_moments=True)"
+                )
+        assert self._moments is not None and other._moments is not None
+        rest = self._moments.without(other._moments)
+        self._moments = None
+        return self._take(rest)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the moments, and the cut if it is fitted, into the folder ``path``: safetensors and JSON.
+
+        What is written can be loaded, added to, taken from and judged with, on another day or machine.
+        """
+        from eigenclean.detect.fine_files import save_fine
+
+        return save_fine(self, self._moments, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        from eigenclean.detect.fine_files import load_fine
+
+        fine = load_fine(cls, path)
+        assert isinstance(fine, cls)
+        return fine
+
     @property
     def eigenvectors_(self) -> Float64s:
         """K x d, the unit vector of each class."""
@@ -194,8 +227,8 @@ class FINE(Detector):
             if 8 * k * d * d > budget:
                 why = "keep_moments" if self.keep_moments else f"component={self.component}"
                 raise InvalidOption(
-                    f"FINE: {why} needs {8 * k * d * d / 1e9:.1f} GB for the moments of {k} classes of {d} features, "
-                    f"but {budget / 1e9:.1f} GB are free for them; leave it out, or use more memory"
+                    f"FINE: {why} needs {8 * k * d * d / 1e9:.1f} GB for the moments of {k} classes of {d} "
+                    f"features, but {budget / 1e9:.1f} GB are free for them; leave it out, or use more memory"
                 )
             return Way("moments", 1, 8 * k * d * d, 0.0)
         return Way.choose(n=n, d=d, k=k, itemsize=itemsize, budget=budget)

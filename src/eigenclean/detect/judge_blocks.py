@@ -72,9 +72,7 @@ def add_moved(
     return _add_class_sums(sums, rows, members, weight)
 
 
-def _add_class_sums(
-    sums: Sums, rows: UnitRows, members: Floats | csr_array, weight: Float64s | None
-) -> Sums:
+def _add_class_sums(sums: Sums, rows: UnitRows, members: Floats | csr_array, weight: Float64s | None) -> Sums:
     if weight is not None:
         column = weight.astype(np.float32)[:, None]
         members = members * column if isinstance(members, np.ndarray) else members.multiply(column).tocsr()

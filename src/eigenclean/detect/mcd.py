@@ -220,9 +220,7 @@ def _add_sums(
     return totals
 
 
-def _add_scatter(
-    total: Float64s, features: Array, codes: Ints, weight: Float64s, means: Float64s
-) -> Float64s:
+def _add_scatter(total: Float64s, features: Array, codes: Ints, weight: Float64s, means: Float64s) -> Float64s:
     chosen = np.flatnonzero(weight > 0)
     for part in row_chunks(len(chosen), features.shape[1] * 8):
         rows = chosen[part]

@@ -147,7 +147,7 @@ class _Sums(NamedTuple):
     expected: Float64s  # Σ P(y | x), likewise
 
 
-def _expected(candidates: Candidates, model: NoisyLabels, settled: bool) -> tuple[_Sums, Pairs | int]:
+def _expected(candidates: Candidates, model: NoisyLabels, settled: bool) -> tuple[_Sums, Pairs]:
     """The E-step on some rows; the pairs that tell of T as well when the scale is ``settled``."""
     prior, flips, values = model.prior(candidates), model._flips(candidates), candidates.values
     joint = prior * flips
@@ -165,7 +165,7 @@ def _expected(candidates: Candidates, model: NoisyLabels, settled: bool) -> tupl
         candidates.per_class(prior),
     )
     if not settled:
-        return sums, 0
+        return sums, Pairs.none()
     if model.glances > 0:  # only what did not come from a glance tells of T
         joint *= 1.0 - model.glances * model._seen(candidates) / flips
     return sums, candidates.per_pair(joint)

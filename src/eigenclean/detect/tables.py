@@ -73,10 +73,10 @@ class Tables:
         """``function(block, *given)``, added up."""
         return self.blocks.total(function, given=given)
 
-    def thinned(self, at_most: int) -> "Candidates | Tables":
+    def thinned(self, at_most: int) -> Candidates:
         """A part of the rows, the same ones in whatever order and blocks they come."""
         if self.n <= at_most:
-            return self
+            return self.blocks.first() if len(self.blocks) == 1 else Candidates.joined(list(self.blocks))
         assert self.draw is not None and at_most <= MOST
         rows = self.blocks.beside(self.draw.part(at_most, len(self.blocks)))
         return Candidates.joined([part for part in self.blocks.map(Candidates.taken, rows) if len(part)])

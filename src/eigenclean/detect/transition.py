@@ -26,6 +26,11 @@ class Pairs:
     keys: NDArray[np.int64]
     counts: Float64s
 
+    @classmethod
+    def none(cls) -> "Pairs":
+        """No pairs at all."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
+
     def __add__(self, other: "Pairs") -> "Pairs":
         if self.keys is other.keys or np.array_equal(self.keys, other.keys):
             return Pairs(self.keys, self.counts + other.counts)

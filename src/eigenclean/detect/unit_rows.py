@@ -79,7 +79,8 @@ class Look(NamedTuple):
         """Look at these rows."""
         rooted = never_negative(features)
         itemsize = working_dtype(features.dtype).itemsize
-        return cls(*features.shape, itemsize, rooted, direction_sum(features, rooted))
+        n, width = features.shape
+        return cls(n, width, itemsize, rooted, direction_sum(features, rooted))
 
 
 def never_negative(features: Array) -> bool:

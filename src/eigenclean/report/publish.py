@@ -54,8 +54,8 @@ def publish(
 
     ``facts`` go into the summary too; ``quality`` and ``reliability`` into the report, when the truth is known. The
     report is drawn before anything is written, so that an error leaves the folder as it was. A verdict that was
-    streamed has been ``written`` to a file already, and its ``data_hash`` is known; then features are not read again
-    but for those on the map.
+    streamed has been ``written`` to a file already, and its ``data_hash`` is known; then features are not read
+    again but for those on the map.
     """
     run = {"seconds": seconds, "version": __version__, "data_hash": data_hash or source.data_hash()}
     page = None

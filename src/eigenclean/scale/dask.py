@@ -44,9 +44,7 @@ class DaskBlocks(Blocks[T]):
         self._parts = list(parts)
         self._dask: Any = require("dask", extra="dask", caller="the dask engine")
 
-    def map(
-        self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()
-    ) -> "DaskBlocks[U]":
+    def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "DaskBlocks[U]":
         """A task for each block."""
         return self._like(self._calls(function, others, given))
 
@@ -129,7 +127,7 @@ class DaskVerdict:
         return join(list(self.frames))
 
     def to_parquet(self, folder: Path) -> Path:
-        """A new folder of Parquet files, one for each block, written by the workers: they must see the folder too."""
+        """A new folder of Parquet files, one a block, written by the workers: they must see the folder too."""
         make_folder(folder)
         paths = [folder / f"part-{number:05d}.parquet" for number in range(len(self.frames))]
         self.frames.total(_write_part, self.frames.beside(paths))
@@ -176,11 +174,10 @@ def judge_dask(
         flagged = blocks.beside([weighed.flagged[part] for part in parts])
         suggestions = learned.suggest(flagged.map(np.flatnonzero), weighed.cut)
         own_ids = np.arange(len(scores)) if ids is None else np.asarray(ids)
-        beside = [
-            blocks.beside([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)
-        ]
+        beside = [blocks.beside([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)]
         given = (judge.classes_, weighed.made_by)
         frames = kept.map(_frame, codes, flagged, suggestions, *beside, given=given).keep()
+        assert isinstance(frames, DaskBlocks)
     engine: dict[str, Any] = {"name": "dask", "blocks": len(blocks)}
     if "vectors" in weighed.made_by:
         engine["vectors"] = weighed.made_by["vectors"]
@@ -197,7 +194,8 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InvalidOption(
-                f"--scheduler: there is no Dask scheduler at {scheduler} ({reason}); start one with `dask scheduler`"
+                f"--scheduler: there is no Dask scheduler at {scheduler} ({reason}); start one with "
+                "`dask scheduler`"
             ) from None
         with client:
             yield client
@@ -247,7 +245,7 @@ def _array_blocks(features: Any) -> tuple[DaskBlocks[Array], list[int]]:
     check_table(features, by="judge_dask")
     if np.isnan(features.shape[0]):
         features = features.compute_chunk_sizes()
-    n, width = features.shape
+    width = int(features.shape[1])
     features = features.rechunk((rows_per_block(width, features.dtype), width))
     dask: Any = require("dask", extra="dask", caller="judge_dask")
     check = dask.delayed(_checked, pure=False)
@@ -269,7 +267,9 @@ def _codes(
         if np.isnan(labels.shape[0]):
             labels = labels.compute_chunk_sizes()
         if labels.shape != (n,):
-            raise InvalidData(f"judge_dask: features and labels must have equal length, got {n} rows and {labels.shape}")
+            raise InvalidData(
+                f"judge_dask: features and labels must have equal length, got {n} rows and {labels.shape}"
+            )
         given = DaskBlocks(labels.rechunk((tuple(sizes),)).to_delayed().ravel()).map(_checked_labels)
     else:
         array = check_labels(labels, by="judge_dask", n_rows=n)

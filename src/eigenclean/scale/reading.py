@@ -41,9 +41,7 @@ class Passes:
         self._fingerprint: str | None = None
         self._checked = False
         self._files = _state(source.files)
-        self.blocks: LocalBlocks[Array] = LocalBlocks(
-            self._pass, len(self.parts), store=spilled if spill else None
-        )
+        self.blocks: LocalBlocks[Array] = LocalBlocks(self._pass, len(self.parts), store=spilled if spill else None)
         self.blocks.budget = budget
 
     def data_hash(self) -> str:
@@ -75,14 +73,18 @@ class Passes:
         start = 0
         for block in self._source.blocks(self._rows):
             if (int(block.shape[1]), block.dtype) != self._kind:
-                raise InvalidData(f"{self._source.where(start)} is not like the rows before it: {block.dtype} features")
+                raise InvalidData(
+                    f"{self._source.where(start)} is not like the rows before it: {block.dtype} features"
+                )
             if taking is not None:
                 self._check(block, start)
                 taking.add(block)
             yield block
             start += len(block)
         if start != len(self._source):
-            raise InvalidData(f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again")
+            raise InvalidData(
+                f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again"
+            )
         if taking is not None:
             self._checked, self._fingerprint = True, taking.value()
 

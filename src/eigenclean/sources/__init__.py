@@ -41,8 +41,8 @@ _TABLES: dict[str, Callable[..., Rows]] = {
     ".tsv": CsvRows,
 }
 _SUPPORTED = (
-    f"{', '.join([*_ARRAYS, *_TABLES])} files and folders of them, saved Hugging Face data set folders, folders of class folders of "
-    f"images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
+    f"{', '.join([*_ARRAYS, *_TABLES])} files and folders of them, saved Hugging Face data set folders, folders of "
+    f"class folders of images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
 )
 _PARTS = ("features", "labels", "ids", "images", "texts")
 
@@ -63,8 +63,8 @@ def open_source(
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
             the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
             original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
-            set ("digits"), a folder of such files as shards, a data frame of any library, a pair ``(features, labels)``, or a dict of arrays
-            ``features`` or ``images``, ``labels`` and perhaps ``ids``, ``texts``.
+            set ("digits"), a folder of such files as shards, a data frame of any library, a pair
+            ``(features, labels)``, or a dict of arrays ``features`` or ``images``, ``labels`` and perhaps ``ids``, ``texts``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.

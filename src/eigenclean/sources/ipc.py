@@ -52,7 +52,7 @@ class IpcRows(Rows):
 
 
 def _open(path: Path, fields: list[int] | None = None, *, mapped: bool = True) -> _Reader:
-    source = pa.memory_map(str(path)) if mapped else pa.OSFile(str(path))
+    source = pa.memory_map(str(path)) if mapped else pa.OSFile(str(path), "rb")
     wanted = pa.ipc.IpcReadOptions(included_fields=fields)
     if source.read(len(_FILE)) == _FILE:
         # Told which fields to read, it would copy them out of the map.

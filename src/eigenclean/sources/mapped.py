@@ -36,7 +36,8 @@ def map_array(path: str | os.PathLike[str], *, name: str, offset: int = 0, size:
 
 def is_whole_map(array: Array) -> bool:
     """Whether the array is a file's, mapped as it is: row after row, and all of it."""
-    return isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap) and array.flags.c_contiguous
+    base: object = array.base
+    return isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and bool(array.flags.c_contiguous)
 
 
 def read_blocks(array: Array, rows: int, *, name: str) -> Iterator[Array]:
@@ -61,7 +62,7 @@ class MapReader(Reader):
     def read(self, start: int, stop: int) -> Array:
         """From the file, into new memory."""
         block = np.empty((stop - start, *self._shape), dtype=self._dtype)
-        memory = memoryview(block.reshape(-1).view(np.uint8))
+        memory = block.reshape(-1).view(np.uint8).data
         with open(self._path, "rb", buffering=0) as file:
             file.seek(self._offset + start * math.prod(self._shape) * self._dtype.itemsize)
             while len(memory):

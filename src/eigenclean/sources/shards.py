@@ -128,8 +128,8 @@ def _same_kind(name: str, shards: Sequence[Source]) -> tuple[int, np.dtype[Any]]
         own_width, own_dtype = shard.kind()
         if own_width != width:
             raise InvalidData(
-                f"{name}: all shards must have as many features, but {shard.name} has {own_width} where {first.name} "
-                f"has {width}; write it again with the same encoder"
+                f"{name}: all shards must have as many features, but {shard.name} has {own_width} where "
+                f"{first.name} has {width}; write it again with the same encoder"
             )
         if own_dtype != dtype:
             raise InvalidData(
@@ -144,8 +144,8 @@ def _joined_labels(name: str, shards: Sequence[Source]) -> Array:
     if any(texts) and not all(texts):
         odd = shards[texts.index(not texts[0])]
         raise InvalidData(
-            f"{name}: labels must be all integers or all strings, but {odd.name} has labels of type {odd.labels.dtype} "
-            f"where {shards[0].name} has {shards[0].labels.dtype}"
+            f"{name}: labels must be all integers or all strings, but {odd.name} has labels of type "
+            f"{odd.labels.dtype} where {shards[0].name} has {shards[0].labels.dtype}"
         )
     return np.concatenate([shard.labels for shard in shards])
 
