@@ -61,6 +61,7 @@ class Passes:
                 raise InvalidData(f"{path} {how} during the run; run again when nobody writes to it")
 
     def _pass(self) -> Iterator[Array]:
+        self.check_unchanged()
         self.n_passes += 1
         sizes = [part.stop - part.start for part in self.parts]
         read = ahead(self._read(not self._checked))
