@@ -1,6 +1,7 @@
 """Noisy data in every shape that comes in pieces."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def noisy() -> tuple[Array, Array]:
 
 def cut_up(X: Array, y: Array) -> Iterator[tuple[int, Array, Array]]:
     bounds = [0, 700, 701, 1300, len(X)]
-    for number, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (start, stop) in enumerate(pairwise(bounds)):
         yield number + 8, X[start:stop], y[start:stop]  # so that 10 comes after 9
 
 

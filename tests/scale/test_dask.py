@@ -106,8 +106,11 @@ def test_bad_input(noisy: Data, tmp_path: Path, write_shards: Any) -> None:
         judge_dask(da.from_array(X), y, judge=detector("knn"))
 
 
-def test_no_scheduler_there(noisy: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_scheduler_there(
+    noisy: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y = noisy
+    monkeypatch.setattr("eigenclean.scale.dask._PATIENCE", "1s")
     np.savez(tmp_path / "x.npz", features=X, labels=y)
     arguments = ["detect", str(tmp_path / "x.npz"), "--out", str(tmp_path / "o"), "--engine", "dask"]
     assert run([*arguments, "--scheduler", "tcp://127.0.0.1:9"]) == 2
@@ -119,24 +122,23 @@ def test_no_scheduler_there(noisy: Data, tmp_path: Path, capsys: pytest.CaptureF
 def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real process, SIGKILL, in the middle: Dask computes again what it had, and the verdict is the same."""
     X, y = noisy
-    tiled, labels = np.tile(X, (4, 1)), np.tile(y, 4)
-    tiled += 0.01 * np.random.default_rng(1).random(tiled.shape, dtype=np.float32)
-    np.save(tmp_path / "x.npy", tiled)
-    source = open_source(tmp_path / "x.npy", labels=labels)
-    monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 1500)
-    expected = detector().judge(tiled, labels)
+    np.save(tmp_path / "x.npy", X)
+    source = open_source(tmp_path / "x.npy", labels=y)
+    monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 900)
+    judge = detector("judge", rounds=2)
+    expected = detector("judge", rounds=2).judge(X, y)
     with cluster(workers=2) as client:
         pids = [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
         killed = threading.Event()
 
         def kill() -> None:
-            time.sleep(1.5)
+            time.sleep(0.4)
             os.kill(pids[0], signal.SIGKILL)
             killed.set()
 
         killer = threading.Thread(target=kill)
         killer.start()
-        done = judge_dask(source)
+        done = judge_dask(source, judge=judge)
         assert killed.wait(0), "the run was over before the worker was killed"
         assert_same(done.compute(), expected)
         killer.join()

@@ -12,6 +12,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 BLOCK_BYTES = 1 << 27  # 128 MiB: a product of matrices of this size is much longer than the way to it
+TOGETHER = 16  # sums that are added up one after the other
 BLOCK_ROWS = 1 << 16  # narrow rows come with tables that are wider than they are
 
 
@@ -45,7 +46,8 @@ class Blocks(ABC, Generic[T]):
     ) -> U:
         """The sum of ``function(block, *blocks of the others, *given)``; tuples add up part by part.
 
-        With a ``start``, the function gets a sum so far as its first argument, adds to it in place and returns it.
+        With a ``start``, the function gets what that makes as its first argument, adds to it in place and returns it.
+        The order of the sum is always that of a `Tree`, so that engines agree to the last digit.
         """
 
     @abstractmethod
@@ -104,15 +106,11 @@ class LocalBlocks(Blocks[T]):
         given: Sequence[Any] = (),
         start: Callable[[], U] | None = None,
     ) -> U:
-        """Added up in order."""
-        sums: Any = None if start is None else start()
+        """Added up as the blocks come."""
+        tree = Tree()
         for parts in zip(self, *others, strict=True):
-            if start is not None:
-                sums = function(sums, *parts, *given)
-            else:
-                more = function(*parts, *given)
-                sums = more if sums is None else added(sums, more)
-        result: U = sums
+            tree.add(function(*parts, *given) if start is None else function(start(), *parts, *given))
+        result: U = tree.sum()
         return result
 
     def beside(self, items: Sequence[U]) -> "LocalBlocks[U]":
@@ -136,15 +134,54 @@ class LocalBlocks(Blocks[T]):
         return other
 
 
-def added(a: Any, b: Any) -> Any:
-    """The sum of two values, or of two tuples part by part.
+class Tree:
+    """A sum of many in a fixed order: each `TOGETHER` one after the other, then as many of these sums, and so on.
+
+    No more than a sum of each size is held at a time.
+
+    >>> tree = Tree()
+    >>> for number in range(1000):
+    ...     tree.add((number, 1))
+    >>> tree.sum()
+    (499500, 1000)
+    """
+
+    def __init__(self) -> None:
+        self._levels: list[tuple[int, Any]] = []  # how many were added up, and their sum
+
+    def add(self, item: Any, level: int = 0) -> None:
+        """The next one; it is not needed afterwards, and may be changed."""
+        if level == len(self._levels):
+            self._levels.append((0, None))
+        n, total = self._levels[level]
+        total = item if n == 0 else added(total, item, own=True)
+        if n + 1 == TOGETHER:
+            self._levels[level] = (0, None)
+            self.add(total, level + 1)
+        else:
+            self._levels[level] = (n + 1, total)
+
+    def sum(self) -> Any:
+        """Of all that were added."""
+        total: Any = None
+        for n, more in self._levels:  # what is left over counts as one of the next size
+            if n:
+                total = more if total is None else added(more, total, own=True)
+        return total
+
+
+def added(a: Any, b: Any, *, own: bool = False) -> Any:
+    """The sum of two values, or of two tuples part by part; an array that is our ``own`` is added to in place.
 
     >>> added((1, (2, 3)), (10, (20, 30)))
     (11, (22, 33))
     """
     if isinstance(a, tuple):
-        parts = (added(one, other) for one, other in zip(a, b, strict=True))
+        parts = (added(one, other, own=own) for one, other in zip(a, b, strict=True))
         return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)  # a named tuple, or a plain one
+    if own and isinstance(a, np.ndarray):
+        a += b
+        return a
     return a + b
 
 

@@ -181,6 +181,22 @@ class Candidates:
         return csr_array((table.T[there], self.classes.T[there], ends), shape=(n, self.n_classes))
 
 
+def value_moments(candidates: Candidates) -> tuple[int, float, float]:
+    """Number, sum and sum of squares of the discriminants: those of blocks add up."""
+    values = candidates.values
+    total = float(values.sum(dtype=np.float64))
+    return values.size, total, float(np.multiply(values, values).sum(dtype=np.float64))
+
+
+def spread_of(n: int, total: float, square: float) -> float:
+    """The standard deviation that these moments are of.
+
+    >>> spread_of(2, 4.0, 10.0)
+    1.0
+    """
+    return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0)))
+
+
 def lowest(lots: Array, n: int) -> Ints:
     """Places of the ``n`` lowest numbers, ascending; of equal ones, the first.
 

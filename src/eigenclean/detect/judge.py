@@ -14,7 +14,7 @@ from eigenclean.detect.cuts import Cut
 from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.glances import with_glances
-from eigenclean.detect.noisy_labels import NoisyLabels, fit_noisy_labels
+from eigenclean.detect.noisy_labels import NoisyLabels, fit_noisy_labels, likelihoods
 from eigenclean.detect.tables import Draw, Tables
 from eigenclean.detect.unit_rows import KEPT_BYTES, RowForm, UnitRows
 from eigenclean.errors import InvalidOption
@@ -192,7 +192,7 @@ class _Rounds:
             del self.tables  # there may be no room for two of them
         expected = self._shrinkage
         amounts = [amount for amount in _near(expected) if amount != expected]
-        likelihoods: dict[float, float] = {}
+        reached: dict[float, float] = {}
         tables: Tables | None = None
         chosen: Discriminants | None = None
         while amounts or (tables is None and expected is not None):
@@ -205,10 +205,10 @@ class _Rounds:
                 tables = self._tables(tried.map(work.every).keep())
             else:
                 tried = self._tried(None, others)
-            for number, amount in enumerate(group):
-                likelihoods[amount] = self._likelihood(tried.map(work.tried, given=(number,)), model)
+            found = likelihoods(tried.map(work.tried), model, self._k, 8, settle=2)
+            reached.update(zip(group, found, strict=True))
             del tried
-        best = max(_near(expected), key=lambda amount: likelihoods[amount])
+        best = max(_near(expected), key=lambda amount: reached[amount])
         if best != expected or tables is None or chosen is None:
             del tables
             chosen = self._solver.solve(best, *sums)
@@ -229,12 +229,6 @@ class _Rounds:
 
     def _tables(self, blocks: Blocks[Candidates]) -> Tables:
         return Tables(blocks, self._draw, self._n, self._k)
-
-    def _likelihood(self, blocks: Blocks[Candidates], model: NoisyLabels | None) -> float:
-        """How likely these candidates make the given labels, out of sample."""
-        tables = Tables(blocks, None, blocks.total(len), self._k)
-        start = NoisyLabels.symmetric(tables, 0.001) if model is None else model
-        return start.improved(tables, 8, settle=2).log_likelihood
 
 
 def _near(shrinkage: float | None) -> tuple[float, ...]:

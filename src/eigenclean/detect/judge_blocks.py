@@ -131,9 +131,9 @@ def every(block: tuple[Candidates, Any]) -> Candidates:
     return block[0]
 
 
-def tried(block: tuple[Any, list[Candidates]], number: int) -> Candidates:
-    """One of the trials."""
-    return block[1][number]
+def tried(block: tuple[Any, list[Candidates]]) -> list[Candidates]:
+    """Those of the trials."""
+    return block[1]
 
 
 def p_right(candidates: Candidates, model: NoisyLabels) -> float:

@@ -8,14 +8,16 @@ Maximising the likelihood of the given labels over β, b, T and c gives honest p
 that is known to be right.
 """
 
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from eigenclean.arrays import Float64s, Floats
-from eigenclean.detect.candidates import Candidates
+from eigenclean.detect.blocks import Blocks
+from eigenclean.detect.candidates import Candidates, spread_of, value_moments
 from eigenclean.detect.tables import Tables
 from eigenclean.detect.transition import Pairs, Transition
 
@@ -47,7 +49,10 @@ class NoisyLabels:
     @classmethod
     def symmetric(cls, candidates: Candidates | Tables, rate: float) -> "NoisyLabels":
         """A start: labels wrong at that rate, towards any class."""
-        k, spread = candidates.n_classes, candidates.spread
+        return cls._even(candidates.spread, candidates.n_classes, rate)
+
+    @classmethod
+    def _even(cls, spread: float, k: int, rate: float) -> "NoisyLabels":
         return cls(1.0 / spread if spread > 0 else 1.0, np.zeros(k), Transition.symmetric(k, rate))
 
     def prior(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
@@ -83,17 +88,28 @@ class NoisyLabels:
 
         In the first ``settle`` rounds T stays as well, or it would adapt to a scale that is still wrong.
         """
+        steps = self._steps(len(candidates), rounds, tol, settle)
+        asked = next(steps)
+        while True:
+            try:
+                asked = steps.send(candidates.total(_expected, given=asked))
+            except StopIteration as done:
+                model: NoisyLabels = done.value
+                return model
+
+    def _steps(self, n: int, rounds: int, tol: float, settle: int) -> "Steps":
+        """The same for someone who sums elsewhere: yields a model, is sent its sums, returns the last one."""
         model, reached = self, -np.inf
         for number in range(rounds):
             settled = number >= settle
-            expected, moves = candidates.total(_expected, given=(model, settled))
-            likelihood = expected.log_likelihood / len(candidates)
+            expected, moves = yield model, settled
+            likelihood = expected.log_likelihood / n
             model = replace(model, log_likelihood=likelihood)
             if number > settle + 1 and abs(likelihood - reached) < tol:
                 break
             reached = likelihood
-            scale, offsets = model._closer(expected, len(candidates))
-            transition = Transition.counted(moves, candidates.n_classes) if settled else model.transition
+            scale, offsets = model._closer(expected, n)
+            transition = Transition.counted(moves, len(self.offsets)) if settled else model.transition
             model = replace(model, scale=scale, offsets=offsets, transition=transition)
         return model
 
@@ -135,6 +151,9 @@ class NoisyLabels:
         return self.scale + change, self.offsets + step
 
 
+Steps = Generator[tuple[NoisyLabels, bool], tuple["_Sums", Pairs], NoisyLabels]
+
+
 class _Sums(NamedTuple):
     """What a round of EM needs to know about P(y | x) and the posterior, summed over rows."""
 
@@ -169,6 +188,37 @@ def _expected(candidates: Candidates, model: NoisyLabels, settled: bool) -> tupl
     if model.glances > 0:  # only what did not come from a glance tells of T
         joint *= 1.0 - model.glances * model._seen(candidates) / flips
     return sums, candidates.per_pair(joint)
+
+
+def likelihoods(
+    blocks: Blocks[Sequence[Candidates]], start: NoisyLabels | None, n_classes: int, rounds: int, settle: int
+) -> list[float]:
+    """How likely each of several tables makes the given labels, from the same start; one pass a round for all."""
+    n, *moments = blocks.total(_trial_moments)
+    spreads = [table.spread for table in blocks.first()] if len(blocks) == 1 else [spread_of(*m) for m in moments]
+    starts = [start or NoisyLabels._even(spread, n_classes, 0.001) for spread in spreads]
+    runs = {number: one._steps(n, rounds, 1e-6, settle) for number, one in enumerate(starts)}
+    asked: dict[int, tuple[NoisyLabels, bool]] = {number: next(run) for number, run in runs.items()}
+    reached = [0.0] * len(starts)
+    while asked:
+        sums = blocks.total(_expected_of_each, given=(asked,))
+        for number, own in zip(list(asked), sums, strict=True):
+            try:
+                asked[number] = runs[number].send(own)
+            except StopIteration as done:
+                reached[number] = done.value.log_likelihood
+                del asked[number]
+    return reached
+
+
+def _trial_moments(tables: Sequence[Candidates]) -> tuple[Any, ...]:
+    return len(tables[0]), *(value_moments(table) for table in tables)
+
+
+def _expected_of_each(
+    tables: Sequence[Candidates], asked: Mapping[int, tuple[NoisyLabels, bool]]
+) -> tuple[tuple["_Sums", Pairs], ...]:
+    return tuple(_expected(tables[number], *own) for number, own in asked.items())
 
 
 def _moves(candidates: Candidates, model: NoisyLabels) -> Pairs:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from eigenclean.arrays import Ints
 from eigenclean.detect.blocks import Blocks
-from eigenclean.detect.candidates import Candidates, lowest
+from eigenclean.detect.candidates import Candidates, lowest, spread_of, value_moments
 
 T = TypeVar("T")
 
@@ -81,13 +80,10 @@ class Tables:
         rows = self.blocks.beside(self.draw.part(at_most, len(self.blocks)))
         return Candidates.joined([part for part in self.blocks.map(Candidates.taken, rows) if len(part)])
 
-    @cached_property
+    @property
     def spread(self) -> float:
         """Standard deviation of the discriminants."""
-        if len(self.blocks) == 1:
-            return next(iter(self.blocks.map(_spread)))
-        n, total, square = self.total(_moments)
-        return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0)))
+        return self.blocks.first().spread if len(self.blocks) == 1 else spread_of(*self.total(value_moments))
 
 
 def _below(lots: NDArray[np.uint64], share: float) -> tuple[Ints, NDArray[np.uint64]]:
@@ -95,13 +91,3 @@ def _below(lots: NDArray[np.uint64], share: float) -> tuple[Ints, NDArray[np.uin
     if len(rows) > MOST:
         rows = rows[lowest(lots[rows], MOST)]
     return rows, lots[rows]
-
-
-def _spread(candidates: Candidates) -> float:
-    return candidates.spread
-
-
-def _moments(candidates: Candidates) -> tuple[int, float, float]:
-    values = candidates.values
-    total = float(values.sum(dtype=np.float64))
-    return values.size, total, float(np.multiply(values, values).sum(dtype=np.float64))

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from eigenclean.arrays import (
     row_chunks,
 )
 from eigenclean.detect import Detector, detector
-from eigenclean.detect.blocks import Blocks, added, rows_per_block
+from eigenclean.detect.blocks import TOGETHER, Blocks, added, rows_per_block
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
@@ -34,7 +35,7 @@ from eigenclean.verdict import Verdict, frame, join, ranks, write_frame
 
 T = TypeVar("T")
 U = TypeVar("U")
-_TOGETHER = 4  # sums that one task adds up
+_PATIENCE = "10s"  # with a scheduler that does not answer
 
 
 class DaskBlocks(Blocks[T]):
@@ -59,11 +60,11 @@ class DaskBlocks(Blocks[T]):
         given: Sequence[Any] = (),
         start: Callable[[], U] | None = None,
     ) -> U:
-        """A tree of sums."""
+        """A tree of sums, in the order of `Tree`; in each branch one after the other, so that few are held."""
         sums = self._calls(function if start is None else _FromStart(function, start), others, given)
-        together = self._dask.delayed(_added_up, pure=False)
+        add = self._dask.delayed(added, pure=False)
         while len(sums) > 1:
-            sums = [together(sums[i : i + _TOGETHER]) for i in range(0, len(sums), _TOGETHER)]
+            sums = [reduce(add, sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
         result: U = self._dask.compute(sums[0])[0]
         return result
 
@@ -190,7 +191,7 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
     distributed: Any = require("distributed", extra="dask", caller="--engine dask")
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout="10s", set_as_default=True)
+            client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=True)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InvalidOption(
@@ -217,13 +218,6 @@ class _FromStart:
 
     def __call__(self, *parts: Any) -> Any:
         return self._function(self._start(), *parts)
-
-
-def _added_up(sums: Sequence[Any]) -> Any:
-    total = sums[0]
-    for more in sums[1:]:
-        total = added(total, more)
-    return total
 
 
 def _source_blocks(source: Source) -> tuple[DaskBlocks[Array], list[int]]:

@@ -58,7 +58,7 @@ def judge_stream(
 
     >>> from eigenclean import open_source
     >>> judge_stream(open_source("digits")).verdict
-    Verdict by judge: 15 of 1797 labels look wrong, estimated noise rate 1.2 %
+    Verdict by judge: 8 of 1797 labels look wrong, estimated noise rate 0.5 %
     """
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()
