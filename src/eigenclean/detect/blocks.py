@@ -46,7 +46,7 @@ class Blocks(ABC, Generic[T]):
     ) -> U:
         """The sum of ``function(block, *blocks of the others, *given)``; tuples add up part by part.
 
-        With a ``start``, the function gets what that makes as its first argument, adds to it in place and returns it.
+        With a ``start``, the function gets what that makes as its first argument, adds to it and returns it.
         The order of the sum is always that of a `Tree`, so that engines agree to the last digit.
         """
 

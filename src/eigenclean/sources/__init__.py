@@ -64,7 +64,8 @@ def open_source(
             the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
             original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
             set ("digits"), a folder of such files as shards, a data frame of any library, a pair
-            ``(features, labels)``, or a dict of arrays ``features`` or ``images``, ``labels`` and perhaps ``ids``, ``texts``.
+            ``(features, labels)``, or a dict of arrays ``features`` or ``images``, ``labels`` and perhaps ``ids``,
+            ``texts``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.
