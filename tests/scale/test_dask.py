@@ -55,8 +55,7 @@ def test_arrays(name: str, noisy: Data) -> None:
 @pytest.mark.usefixtures("small_blocks", "threads")
 def test_data_frames_and_unknown_chunks(noisy: Data) -> None:
     frames = pytest.importorskip("dask.dataframe", reason="data frames need dask[dataframe]")
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas", reason="data frames need pandas")
     X, y = noisy
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
     frame["label"] = y

@@ -92,7 +92,7 @@ class LocalBlocks(Blocks[T]):
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "LocalBlocks[U]":
         """One function after the other, block by block: nothing is held in between."""
-        return self._like(lambda: (function(*parts, *given) for parts in zip(self, *others, strict=True)))
+        return self._like(lambda: _mapped(function, (self, *others), given))
 
     def keep(self) -> "LocalBlocks[T]":
         """A list of them."""
@@ -108,8 +108,9 @@ class LocalBlocks(Blocks[T]):
     ) -> U:
         """Added up as the blocks come."""
         tree = Tree()
-        for parts in zip(self, *others, strict=True):
+        for parts in _side_by_side((self, *others)):
             tree.add(function(*parts, *given) if start is None else function(start(), *parts, *given))
+            del parts
         result: U = tree.sum()
         return result
 
@@ -132,6 +133,26 @@ class LocalBlocks(Blocks[T]):
         other = LocalBlocks(make, self._n, store=self._store)
         other.budget = self.budget
         return other
+
+
+# A block is let go before the next one is asked for: there may be room for few of them.
+
+
+def _side_by_side(blocks: Sequence[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+    passes = [iter(one) for one in blocks]
+    for first in passes[0]:
+        parts = (first, *(next(other) for other in passes[1:]))
+        del first
+        yield parts
+        del parts
+
+
+def _mapped(function: Callable[..., U], blocks: Sequence[Iterable[Any]], given: Sequence[Any]) -> Iterator[U]:
+    for parts in _side_by_side(blocks):
+        result = function(*parts, *given)
+        del parts
+        yield result
+        del result
 
 
 class Tree:
@@ -179,7 +200,7 @@ def added(a: Any, b: Any, *, own: bool = False) -> Any:
     if isinstance(a, tuple):
         parts = (added(one, other, own=own) for one, other in zip(a, b, strict=True))
         return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)  # a named tuple, or a plain one
-    if own and isinstance(a, np.ndarray):
+    if own:
         a += b
         return a
     return a + b

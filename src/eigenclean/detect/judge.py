@@ -215,6 +215,7 @@ class _Rounds:
             given = (chosen, len(self._units) > 1)
             tables = self._tables(self._units.map(work.candidates, self._codes, given=given).keep())
         self._shrinkage, self.tables = best, tables
+        self._solver.forget(but=_near(best))
         return best, chosen
 
     def _tried(self, expected: Discriminants | None, others: list[Discriminants]) -> Blocks[Any]:

@@ -31,6 +31,12 @@ class Pairs:
         """No pairs at all."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
 
+    def __iadd__(self, other: "Pairs") -> "Pairs":
+        if self.keys is other.keys:
+            np.add(self.counts, other.counts, out=self.counts)
+            return self
+        return self + other
+
     def __add__(self, other: "Pairs") -> "Pairs":
         if self.keys is other.keys or np.array_equal(self.keys, other.keys):
             return Pairs(self.keys, self.counts + other.counts)

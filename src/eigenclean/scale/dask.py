@@ -1,5 +1,6 @@
 """On a cluster: the detectors' own blocks as Dask tasks. This is all of the engine; Dask does the rest."""
 
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -203,7 +204,11 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
         return
     with (
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=logging.ERROR,  # a worker that closes slowly is no news to the user
         ) as local,
         distributed.Client(local) as client,
     ):

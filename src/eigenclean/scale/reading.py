@@ -65,8 +65,10 @@ class Passes:
         self.n_passes += 1
         sizes = [part.stop - part.start for part in self.parts]
         read = ahead(self._read(not self._checked))
-        for _, block in zip(track(self.parts, f"rows, pass {self.n_passes}", sizes), read, strict=True):
-            yield block
+        for _ in track(self.parts, f"rows, pass {self.n_passes}", sizes):
+            yield next(read)
+        if next(read, None) is not None:  # so that the reader comes to its end, and checks it
+            raise InvalidData(f"{self._source.name} has more rows than when it was opened; open it again")
         self.check_unchanged()
 
     def _read(self, first: bool) -> Iterator[Array]:
@@ -80,8 +82,9 @@ class Passes:
             if taking is not None:
                 self._check(block, start)
                 taking.add(block)
-            yield block
             start += len(block)
+            yield block
+            del block
         if start != len(self._source):
             raise InvalidData(
                 f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again"
@@ -106,9 +109,9 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
     """
     making = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="reading") as pool:
-        pending = pool.submit(next, making, _END)
-        while (item := pending.result()) is not _END:
-            pending = pool.submit(next, making, _END)
+        pending = [pool.submit(next, making, _END)]
+        while (item := pending.pop().result()) is not _END:
+            pending.append(pool.submit(next, making, _END))
             yield item
             del item
 
