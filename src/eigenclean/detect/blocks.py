@@ -11,7 +11,7 @@ from eigenclean.arrays import Array, row_chunks, working_dtype
 T = TypeVar("T")
 U = TypeVar("U")
 
-BLOCK_BYTES = 1 << 27  # 128 MiB: a product of matrices of this size is much longer than the way to it
+BLOCK_BYTES = 1 << 27  # 128 MiB: a product of matrices of this size takes much longer than the way to it
 TOGETHER = 16  # sums that are added up one after the other
 BLOCK_ROWS = 1 << 16  # narrow rows come with tables that are wider than they are
 
@@ -206,13 +206,18 @@ def added(a: Any, b: Any, *, own: bool = False) -> Any:
     return a + b
 
 
-def rows_per_block(width: int, dtype: np.dtype[Any]) -> int:
-    """How many rows of so many columns a block has, the same for every way of going through the data.
+def rows_per_block(n: int, width: int, dtype: np.dtype[Any]) -> int:
+    """How many of ``n`` rows a block has, the same for every way of going through the data.
 
-    >>> rows_per_block(2048, np.dtype(np.float32)), rows_per_block(64, np.dtype(np.float32))
-    (16384, 65536)
+    Where there are several blocks, they are half as large: one is read while another is worked on.
+
+    >>> rows_per_block(10**6, 2048, np.dtype(np.float32)), rows_per_block(15_000, 2048, np.dtype(np.float32))
+    (8192, 15000)
     """
-    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (width * working_dtype(dtype).itemsize)))
+    row = width * working_dtype(dtype).itemsize
+    if n <= BLOCK_ROWS and n * row <= BLOCK_BYTES:
+        return max(1, n)
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // 2 // row))
 
 
 def in_blocks(array: Array, rows: int) -> LocalBlocks[Array]:

@@ -85,7 +85,7 @@ class Judge(Detector):
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = rows_per_block(X.shape[1], X.dtype)
+        rows = rows_per_block(*X.shape, X.dtype)
         weights = None if weight is None else in_blocks(weight, rows)
         return np.concatenate(list(self._learn_blocks(in_blocks(X, rows), in_blocks(codes, rows), weights).scores))
 
@@ -111,6 +111,7 @@ class Judge(Detector):
         noise = np.inf
         for number in track(range(1, self.rounds + 1), "judging"):
             if model is not None:
+                del sums, self._discriminants  # there may be no room for two of them
                 start = partial(work.no_sums, n_folds, k, d)
                 sums = units.total(work.add_moved, rounds.tables.blocks, weight, given=(model,), start=start)
             self.shrinkage_, self._discriminants = rounds.judge(sums, model)
@@ -139,13 +140,13 @@ class Judge(Detector):
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), 1, rows_per_block(X.shape[1], X.dtype)):
+        for part in row_chunks(len(X), 1, rows_per_block(*X.shape, X.dtype)):
             scores[part] = self._model.log_odds(self._candidates(X[part], codes[part]))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), 1, rows_per_block(X.shape[1], X.dtype)):
+        for part in row_chunks(len(rows), 1, rows_per_block(*X.shape, X.dtype)):
             found = self._candidates(X[rows[part]], codes[rows[part]])
             best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
         return best, share

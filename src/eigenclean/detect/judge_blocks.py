@@ -76,9 +76,7 @@ def _add_class_sums(sums: Sums, rows: UnitRows, members: Floats | csr_array, wei
     if weight is not None:
         column = weight.astype(np.float32)[:, None]
         members = members * column if isinstance(members, np.ndarray) else members.multiply(column).tocsr()
-    more = rows.class_sums(members, len(sums[0]))
-    for total, own in zip(sums, more, strict=True):
-        total += own
+    rows.add_class_sums(*sums, members)
     return sums
 
 

@@ -89,7 +89,7 @@ class MCD(Detector):
             raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = rows_per_block(X.shape[1], X.dtype)
+        rows = rows_per_block(*X.shape, X.dtype)
         weights = None if weight is None else in_blocks(weight, rows)
         return np.concatenate(list(self._estimate(in_blocks(X, rows), in_blocks(codes, rows), weights)))
 

@@ -174,8 +174,12 @@ class UnitRows:
         """Σ r z (folds x K x d) and Σ r (folds x K) for soft memberships r: n x K, an array or sparse."""
         k, d = members.shape[1], len(self.form.centre)
         sums, counts = np.zeros((n_folds, k, d)), np.zeros((n_folds, k))
+        self.add_class_sums(sums, counts, members)
+        return sums, counts
+
+    def add_class_sums(self, sums: Float64s, counts: Float64s, members: Any) -> None:
+        """Add them to ``sums`` and ``counts``, in place."""
         for fold, rows, block in self.blocks():
             own = members[rows]
             sums[fold] += own.T.astype(block.dtype) @ block
             counts[fold] += own.sum(axis=0, dtype=np.float64)
-        return sums, counts

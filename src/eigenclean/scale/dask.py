@@ -228,7 +228,7 @@ class _FromStart:
 def _source_blocks(source: Source) -> tuple[DaskBlocks[Array], list[int]]:
     dask: Any = require("dask", extra="dask", caller="--engine dask")
     width, dtype = source.kind()
-    parts = list(row_chunks(len(source), 1, rows_per_block(width, dtype)))
+    parts = list(row_chunks(len(source), 1, rows_per_block(len(source), width, dtype)))
     reader = dask.delayed(source.reader(), name=f"reader-{uuid.uuid4().hex}", traverse=False)
     read = dask.delayed(_read, pure=False)
     blocks: DaskBlocks[Array] = DaskBlocks([read(reader, part.start, part.stop, source.name) for part in parts])
@@ -244,8 +244,8 @@ def _array_blocks(features: Any) -> tuple[DaskBlocks[Array], list[int]]:
     check_table(features, by="judge_dask")
     if np.isnan(features.shape[0]):
         features = features.compute_chunk_sizes()
-    width = int(features.shape[1])
-    features = features.rechunk((rows_per_block(width, features.dtype), width))
+    n, width = map(int, features.shape)
+    features = features.rechunk((rows_per_block(n, width, features.dtype), width))
     dask: Any = require("dask", extra="dask", caller="judge_dask")
     check = dask.delayed(_checked, pure=False)
     sizes = [int(size) for size in features.chunks[0]]

@@ -35,7 +35,7 @@ class Passes:
     def __init__(self, source: Source, *, budget: int, spill: bool = False) -> None:
         self._source, self.n_passes = source, 0
         width, dtype = source.kind()
-        rows = rows_per_block(width, dtype)
+        rows = rows_per_block(len(source), width, dtype)
         self.parts = list(row_chunks(len(source), 1, rows))
         self._rows, self._kind = rows, (width, dtype)
         self._fingerprint: str | None = None

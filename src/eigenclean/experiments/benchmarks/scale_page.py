@@ -24,12 +24,12 @@ def measured(path: Path) -> str:
     large, rates = record["large"], record["costs"]
     lines += [
         "",
-        f"A calculation, not a run: {_ROWS:,} rows of {_COLUMNS} float32 features ({cost.gigabytes / 1000:.1f} TB) in "
-        f"{_CLASSES} classes on {_WORKERS} workers of one core take about **{cost.hours:.1f} hours** "
-        f"({cost.worker_hours:.0f} worker hours), and {cost.table_gigabytes:.1f} GB of tables on each. It is reading "
-        f"twice at {rates['read_bytes'] / GB:.1f} GB/s and the judge's products at "
+        f"A calculation, not a run: {_ROWS:,} rows of {_COLUMNS} float32 features ({cost.gigabytes / 1000:.1f} TB) "
+        f"in {_CLASSES} classes on {_WORKERS} workers of one core take about **{cost.hours:.1f} hours** "
+        f"({cost.worker_hours:.0f} worker hours), and {cost.table_gigabytes:.1f} GB of tables on each. It is "
+        f"reading twice at {rates['read_bytes'] / GB:.1f} GB/s a worker and the judge's products at "
         f"{rates['discriminants'] / 1e9:.0f} billion multiplications a second on {record['machine']['threads']} "
-        f"cores, {large['rounds']} rounds of it, times the {large['ratio']:.2f} that a run of {large['rows']:,} rows "
-        "took of both. It leaves out a network that is slower than the disk.",
+        f"cores, {large['rounds']} rounds of it, times the {large['ratio']:.2f} that a run of {large['rows']:,} "
+        "rows took of both. It leaves out a network that is slower than the disk.",
     ]
     return "\n".join(lines)
