@@ -17,6 +17,7 @@ import eigenclean
 from eigenclean.cli.app import app
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
+from eigenclean.experiments.benchmarks import scale_page
 from eigenclean.experiments.benchmarks.quality_page import quality_page
 from eigenclean.features import ENCODERS
 from eigenclean.noise import NOISES, Noise
@@ -31,6 +32,8 @@ MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.report": "The report as data and as a page.",
     "eigenclean.review": "A run opened for review: suspects, evidence, decisions.",
     "eigenclean.moments": "Per-class sums that add up.",
+    "eigenclean.scale.stream": "Data larger than memory.",
+    "eigenclean.scale.dask": "Data on a cluster.",
     "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
     "eigenclean.errors": "Every error a user can cause.",
     "eigenclean.patch": "What people decided about labels.",
@@ -67,7 +70,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Hide what only the tests read in the first line of a block."""
+    """Hide what only the tests read in the first line of a block; fill in what was measured."""
+    markdown = markdown.replace(scale_page.MARK, scale_page.measured(ROOT / "results" / "bench_scale.json"))
     return re.sub(r"^( *```(?:console|text)) (?:exit=\d+|approx)$", r"\1", markdown, flags=re.MULTILINE)
 
 

@@ -233,9 +233,24 @@ def _as_array(values: ArrayLike, *, by: str, what: str) -> Array:
 
 
 def _check_finite(array: Array, *, by: str) -> None:
-    if array.dtype.kind != "f":
-        return
+    wrong, first = not_finite(array)
+    if wrong:
+        verb = "is" if wrong == 1 else "are"
+        raise InvalidData(
+            f"{by}: features must be finite, but {wrong} of {array.size} values {verb} NaN or infinite, "
+            f"the first in row {first}; drop or fill those rows"
+        )
+
+
+def not_finite(array: Array) -> tuple[int, int]:
+    """How many values are NaN or infinite, and the first row that has one (-1 if there is none).
+
+    >>> not_finite(np.array([[1.0, 2.0], [np.inf, np.nan]]))
+    (2, 1)
+    """
     wrong, first = 0, -1
+    if array.dtype.kind != "f":
+        return wrong, first
     for part in row_chunks(len(array), array.itemsize * array.shape[1]):
         block = array[part]
         # A finite sum proves finite terms, in a third of the time of isfinite and without its copy.
@@ -246,12 +261,7 @@ def _check_finite(array: Array, *, by: str) -> None:
         if bad.any():
             wrong += int(bad.sum())
             first = part.start + int(np.argmax(bad.any(axis=1))) if first < 0 else first
-    if wrong:
-        verb = "is" if wrong == 1 else "are"
-        raise InvalidData(
-            f"{by}: features must be finite, but {wrong} of {array.size} values {verb} NaN or infinite, "
-            f"the first in row {first}; drop or fill those rows"
-        )
+    return wrong, first
 
 
 def _plain_labels(array: Array, *, by: str) -> Array:

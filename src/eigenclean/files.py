@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import secrets
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -16,6 +19,65 @@ from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 
 
 @contextmanager
+def temporary_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a path in the same folder for something that takes long to write; it is gone after the block.
+
+    `move_into_place` makes it ``path``. The name says whose it is, so that `sweep` finds what a process that was
+    killed left behind.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    make_folder(target.parent)
+    try:
+        yield temporary
+    except OSError as error:
+        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from error
+    finally:
+        remove(temporary)
+
+
+def move_into_place(temporary: Path, target: Path) -> None:
+    """Rename a finished file or folder to ``target``, whatever is there."""
+    if not temporary.is_dir():
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+    if temporary.is_dir() or target.is_dir():  # a folder cannot be replaced in one step: the old one steps aside
+        aside = target.with_name(f".{target.name}.{os.getpid()}.old.tmp")
+        if target.exists():
+            os.replace(target, aside)
+        os.replace(temporary, target)
+        remove(aside)
+    else:
+        os.replace(temporary, target)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, or a folder with all that is in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Delete what processes that are no more left half-written in the folder."""
+    for path in Path(folder).glob(".*.tmp"):
+        match = re.fullmatch(r"\..+\.(\d+)\.[0-9a-z_]+\.tmp", path.name)
+        if match and not _is_alive(int(match[1])):
+            remove(path)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is somebody else's
+        return True
+    return True
+
+
+@contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path that becomes ``path`` when the block succeeds and vanishes when it does not.
 
@@ -24,7 +86,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     make_folder(target.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp", dir=target.parent)
     except OSError as error:
         raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from None
     os.close(handle)

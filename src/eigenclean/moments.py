@@ -8,9 +8,10 @@ Two ways lead to the first eigenvector of a class's Gram matrix Σ z zᵀ:
   pieces are the sum of the whole: data can come in parts, from several machines, and be taken away again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 _DENSE = 64  # up to this order, a dense eigensolver is faster than any iteration
 _CACHED = 1 << 21  # bytes of rows that stay in the cache between two multiplications
 _KRYLOV = 48  # Lanczos vectors before a restart
+_USUAL = 8  # those that are usually needed
 _RESTARTS = 6
 _GENERIC = 0.002  # share of a random direction in the start vector
 _TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}  # residual relative to the eigenvalue
@@ -55,9 +57,30 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
 
     # The mean is nearly the first eigenvector of uncentred data, and that of some rows is nearly the mean: a start
     # that saves most of the rounds.
-    some = next(row_chunks(n, d * rows.itemsize, _CACHED))
+    some = slice(0, start_rows(d, rows.dtype))
     start = rows[some].sum(axis=0) if weights is None else weights[some].astype(rows.dtype) @ rows[some]
     return _lanczos(apply, start)
+
+
+def start_rows(d: int, dtype: np.dtype[Any]) -> int:
+    """From how many rows of a class the iteration takes its start."""
+    return max(1, _CACHED // max(1, d * dtype.itemsize))
+
+
+def is_small(n: int, d: int) -> bool:
+    """Whether `top_eigenpair` solves a class of ``n`` rows directly instead of iterating."""
+    return min(n, d) <= _DENSE
+
+
+def eigenpair_by_start(gram: Float64s, start: Array) -> tuple[float, Float64s]:
+    """Largest eigenpair of a Gram matrix; where `top_eigenpair` would iterate, by the same steps from ``start``.
+
+    The precision of ``start`` says how precise it is to be.
+    """
+    if len(gram) <= _DENSE:
+        values, vectors = top_eigenpairs_dense(gram)
+        return max(float(values[0]), 0.0), vectors[0] if values[0] > 0 else np.zeros(len(gram))
+    return _lanczos(lambda v: np.asarray(gram @ v), start)
 
 
 def top_eigenpairs_dense(gram: Float64s, k: int = 1) -> tuple[Float64s, Float64s]:
@@ -97,11 +120,23 @@ class ClassMoments:
     @classmethod
     def of(cls, features: Array, codes: Ints, classes: Array, weights: Array | None = None) -> "ClassMoments":
         """Moments of the rows, whose class is ``classes[codes]``."""
-        k, d = len(classes), features.shape[1]
+        moments = cls.none(classes, features.shape[1])
+        moments.add(features, codes, weights)
+        return moments
+
+    @classmethod
+    def none(cls, classes: Array, d: int) -> "ClassMoments":
+        """Those of no rows at all."""
+        k = len(classes)
+        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)))
+
+    def add(self, features: Array, codes: Ints, weights: Array | None = None) -> None:
+        """Add rows, in place."""
+        counts, sums, seconds = self.counts, self.sums, self.seconds
+        k, d = sums.shape
         dtype = working_dtype(features.dtype)
-        counts, sums, seconds = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
         by_class = ClassRows.of(codes, k)
-        for j in range(k):
+        for j in np.flatnonzero(by_class.counts).tolist():
             rows = by_class[j]
             for part in row_chunks(len(rows), d * dtype.itemsize):
                 block = gather(features, rows[part], dtype)
@@ -110,7 +145,6 @@ class ClassMoments:
                 scaled = block if weight is None else block * np.sqrt(weight).astype(dtype)[:, None]
                 sums[j] += block.sum(axis=0, dtype=np.float64) if weight is None else weight @ block
                 seconds[j] += scaled.T @ scaled  # products in the data's precision, sums in float64
-        return cls(classes, counts, sums, seconds)
 
     @property
     def n_features(self) -> int:
@@ -122,6 +156,21 @@ class ClassMoments:
 
     def __sub__(self, other: "ClassMoments") -> "ClassMoments":
         return self._combine(other, -1.0)
+
+    def without(self, other: "ClassMoments") -> "ClassMoments":
+        """These moments less those of some of the rows; classes that are empty then are gone.
+
+        >>> z, codes, classes = np.eye(3), np.array([0, 0, 1]), np.array(["x", "y"])
+        >>> whole = ClassMoments.of(z, codes, classes)
+        >>> whole.without(ClassMoments.of(z[2:], np.array([0]), np.array(["y"]))).classes
+        array(['x'], dtype='<U1')
+        """
+        rest = self - other
+        if (rest.counts < -1e-6).any():
+            odd = rest.classes[int(np.argmin(rest.counts))].item()
+            raise InvalidData(f"moments: more samples of class {odd!r} are taken out than there are")
+        kept = rest.counts > 1e-6
+        return ClassMoments(rest.classes[kept], rest.counts[kept], rest.sums[kept], rest.seconds[kept])
 
     def _combine(self, other: "ClassMoments", sign: float) -> "ClassMoments":
         if self.n_features != other.n_features:
@@ -170,8 +219,26 @@ def class_vector(
     return value, vectors[-1] if values[0] > 0 else np.zeros(len(gram))
 
 
-def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Float64s]:
+Pair = tuple[float, Float64s]
+
+
+def _lanczos(apply: Callable[[Array], Array], start: Array) -> Pair:
     """Largest eigenpair of a positive operator, given only how it multiplies a vector."""
+    steps = lanczos_steps(start)
+    vector = next(steps)
+    while True:
+        try:
+            vector = steps.send(apply(vector))
+        except StopIteration as done:
+            pair: Pair = done.value
+            return pair
+
+
+def lanczos_steps(start: Array) -> Generator[Array, Array, Pair]:
+    """The same for someone who multiplies elsewhere: yields a vector, is sent its image, returns the eigenpair.
+
+    So the vectors of many classes can be multiplied in one pass over the data.
+    """
     dtype = start.dtype
     tolerance = _TOLERANCE[dtype]
     # The start may be orthogonal to what is sought (rows that cancel out), and all its images with it; with a
@@ -182,7 +249,7 @@ def _lanczos(apply: Callable[[Array], Array], start: Array) -> tuple[float, Floa
     value = 0.0
     for _ in range(_RESTARTS):
         vector /= np.linalg.norm(vector)
-        value, vector, converged = _krylov(apply, vector, dtype, tolerance)
+        value, vector, converged = yield from _krylov(vector, dtype, tolerance)
         if converged:
             break
     if value <= 0.0:
@@ -197,15 +264,18 @@ def _generic_direction(d: int) -> Float64s:
 
 
 def _krylov(
-    apply: Callable[[Array], Array], start: Float64s, dtype: np.dtype[np.floating], tolerance: float
-) -> tuple[float, Float64s, bool]:
+    start: Float64s, dtype: np.dtype[np.floating], tolerance: float
+) -> Generator[Array, Array, tuple[float, Float64s, bool]]:
     """Best approximation from the Krylov space of ``start``, grown until its residual is small."""
     d = len(start)
-    basis = np.empty((min(_KRYLOV, d) + 1, d))
-    projected = np.zeros((len(basis) - 1, len(basis) - 1))
+    most = min(_KRYLOV, d)
+    basis = np.empty((min(_USUAL, most) + 1, d))
+    projected = np.zeros((most, most))
     basis[0] = start
-    for m in range(len(projected)):
-        image = np.asarray(apply(basis[m].astype(dtype)), dtype=np.float64)
+    for m in range(most):
+        image = np.array((yield basis[m].astype(dtype)), dtype=np.float64)
+        if m + 1 == len(basis):  # rarely; thousands of classes at once have no room for what they do not need
+            basis = np.concatenate([basis, np.empty((most + 1 - len(basis), d))])
         known = basis[: m + 1]
         inner = known @ image
         image -= inner @ known

@@ -42,6 +42,16 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside the block, nobody hears of work: it is part of something larger that is told of as a whole."""
+    token = _listener.set(None)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 def track(
     items: Sequence[T], what: str, sizes: Iterable[float] | None = None, unit: str | None = None
 ) -> Iterator[T]:

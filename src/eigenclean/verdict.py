@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import InvalidData
-from eigenclean.files import json_text, make_folder, replacing, write_text
+from eigenclean.files import json_text, make_folder, move_into_place, replacing, write_text
 
 FILE = "verdict.parquet"
 SUMMARY = "summary.json"
@@ -103,9 +103,7 @@ class Verdict:
     @cached_property
     def rank(self) -> Ints:
         """1 for the worst label, n for the best; the raw score settles ties of the probability."""
-        rank = np.empty(len(self), dtype=np.intp)
-        rank[np.lexsort((self.score, self.p_clean))] = np.arange(1, len(self) + 1)
-        return rank
+        return ranks(self.p_clean, self.score)
 
     def suspects(self, most: int | None = None) -> Ints:
         """Row numbers of the flagged labels, worst first."""
@@ -146,26 +144,29 @@ class Verdict:
 
     def to_frame(self) -> pa.Table:
         """An Arrow table with the columns of the file; polars and pandas take it as it is, without a copy."""
-        columns = {name: pa.array(getattr(self, field)) for name, field in _COLUMNS.items()}
-        metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
-        return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
+        return frame(self._made_by, **{field: getattr(self, field) for field in _COLUMNS.values()})
 
-    def save(self, path: str | os.PathLike[str], *, csv: bool = False, **run: Any) -> Path:
+    def save(
+        self, path: str | os.PathLike[str], *, csv: bool = False, written: Path | None = None, **run: Any
+    ) -> Path:
         """Write ``verdict.parquet`` and ``summary.json`` into the folder ``path`` (or one ``.parquet`` file).
 
-        Every file is written whole or not at all. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary.
+        Every file is written whole or not at all. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary;
+        ``written`` is a file that has the rows already, as `RowGroups` wrote them, and only has to be moved.
         """
         path = Path(path)
-        frame = self.to_frame()
         if path.suffix == ".parquet":
-            _write_parquet(frame, path)
+            _write_parquet(self.to_frame(), path)
             return path
         summary = json_text(self.summary(**run))  # before anything is written: it may have values JSON cannot hold
         folder = make_folder(path)
-        _write_parquet(frame, folder / FILE)
+        if written is None:
+            _write_parquet(self.to_frame(), folder / FILE)
+        else:
+            move_into_place(written, folder / FILE)
         if csv:
             with replacing(folder / "verdict.csv") as temporary:
-                pyarrow.csv.write_csv(frame, str(temporary))
+                pyarrow.csv.write_csv(self.to_frame(), str(temporary))
         write_text(folder / SUMMARY, summary)
         return folder / FILE
 
@@ -174,7 +175,7 @@ class Verdict:
         """Read what `save` wrote: a folder or a ``.parquet`` file."""
         path = Path(path)
         file = path / FILE if path.is_dir() else path
-        if not file.is_file():
+        if not file.exists() or (file == path and path.is_dir()):
             raise InvalidData(
                 f"no verdict at {path}: expected a folder with {FILE}, as `eigenclean detect --out` writes"
             )
@@ -185,9 +186,7 @@ class Verdict:
         missing = [name for name in _COLUMNS if name not in frame.column_names]
         if missing:
             raise InvalidData(f"{file} is not a verdict: it lacks the column {missing[0]!r}")
-        made_by = json.loads((frame.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
-        fields = {field: _to_numpy(frame.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
-        return cls(**fields, made_by=made_by)
+        return _from_frame(frame)
 
     @property
     def _made_by(self) -> Mapping[str, Any]:
@@ -195,9 +194,65 @@ class Verdict:
         return self.made_by
 
 
+class RowGroups:
+    """Writes a verdict in groups of rows, one after the other, to a new file; used as a context manager."""
+
+    def __init__(self, path: str | os.PathLike[str], made_by: Mapping[str, Any]) -> None:
+        self._path, self._made_by = path, made_by
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> "RowGroups":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, **fields: Array) -> None:
+        """One group: the fields of `Verdict`, and ``rank``."""
+        table = frame(self._made_by, **fields)
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(str(self._path), table.schema)
+        self._writer.write_table(table)
+
+
+def frame(made_by: Mapping[str, Any], **fields: Array) -> pa.Table:
+    """An Arrow table with the columns of the file, from the fields of `Verdict` and ``rank``."""
+    columns = {name: pa.array(fields[field]) for name, field in _COLUMNS.items()}
+    metadata = json.dumps(made_by, ensure_ascii=False).encode()
+    return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
+
+
+def ranks(p_clean: Floats, score: Floats) -> Ints:
+    """1 for the worst label, n for the best; the raw score settles ties of the probability.
+
+    >>> ranks(np.array([0.9, 0.1, 0.1]), np.array([3.0, 2.0, 1.0]))
+    array([3, 2, 1])
+    """
+    rank = np.empty(len(p_clean), dtype=np.intp)
+    rank[np.lexsort((score, p_clean))] = np.arange(1, len(p_clean) + 1)
+    return rank
+
+
+def write_frame(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """One Parquet file."""
+    pq.write_table(table, str(path))
+
+
+def join(frames: Sequence[pa.Table]) -> Verdict:
+    """The verdict whose rows are in these tables."""
+    return _from_frame(pa.concat_tables(frames))
+
+
+def _from_frame(table: pa.Table) -> Verdict:
+    made_by = json.loads((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
+    fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
+    return Verdict(**fields, made_by=made_by)
+
+
 def _write_parquet(frame: pa.Table, path: Path) -> None:
     with replacing(path) as temporary:
-        pq.write_table(frame, temporary)
+        write_frame(frame, temporary)
 
 
 def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:

@@ -96,7 +96,7 @@ class TestUnitRows:
 
     def test_rows_that_do_not_fit_are_made_anew(self, monkeypatch: pytest.MonkeyPatch) -> None:
         kept = directions(UnitRows.of(X, content_folds(X, 3)))
-        monkeypatch.setattr(unit_rows, "_KEPT_BYTES", 0)
+        monkeypatch.setattr(unit_rows, "KEPT_BYTES", 0)
         np.testing.assert_array_equal(directions(UnitRows.of(X, content_folds(X, 3))), kept)
 
     def test_a_zero_row_stays_where_it_is(self) -> None:
@@ -202,7 +202,7 @@ class TestCandidates:
         np.testing.assert_allclose(few.per_class(table), whole.sum(axis=0), rtol=1e-4)
         pairs = np.zeros((300, 300))
         np.add.at(pairs, (few.classes, codes[None, :]), table)
-        np.testing.assert_allclose(few.per_pair(table), pairs.ravel()[few.keys], rtol=1e-4)
+        np.testing.assert_allclose(few.per_pair(table).counts, pairs.ravel()[few.keys], rtol=1e-4)
 
     def test_labels_of_very_many_classes_are_judged(self) -> None:
         rng = np.random.default_rng(0)

@@ -192,5 +192,45 @@ def print_ratios(results: "list[Result]") -> None:
     console.print(shown)
 
 
+@bench.command("scale")
+def bench_scale(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_scale.json.")] = Path("results"),
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where the data are written meanwhile, 11 GB; by default the system's place."),
+    ] = None,
+    large: Annotated[bool, typer.Option(help="Also 1.28 million rows of 2048 columns and 1000 classes.")] = True,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A hundredth of the data: promises nothing, saves nothing.")
+    ] = False,
+    json: o.Json = False,
+) -> None:
+    """How data of any size are handled: stream and Dask against memory, and against reading and multiplying.
+
+    Every run is a process of its own. Takes an hour or so at full size. Exit code 1 when a promise is not kept.
+    """
+    from eigenclean.experiments.benchmarks import scale
+    from eigenclean.experiments.benchmarks.timing import busy_processors
+    from eigenclean.files import make_folder, write_json
+
+    if not quick:
+        make_folder(out)
+    busy = busy_processors()
+    if busy is not None and busy > 0.5:
+        messages.print(f"note: others keep {busy:g} processors busy; ratios will be less sure", markup=False)
+    sizes = scale.Sizes.quick() if quick else scale.Sizes()
+    with working():
+        outcome = scale.run(sizes, folder=folder, large=large)
+    facts = outcome.record(datetime.now(UTC).date().isoformat(), busy, sizes)
+    if not quick:
+        write_json(out / scale.FILE, facts)
+    if json:
+        print_json(facts)
+    else:
+        print_ratios(outcome.results)
+    if not quick and any(result.passed is False for result in outcome.results):
+        raise typer.Exit(1)
+
+
 bench.command("train")(bench_train)
 bench.command("embed")(bench_embed)

@@ -2,7 +2,8 @@
 
 import shlex
 import sys
-import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,10 +11,13 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
 from eigenclean.cli.encoding import Embed, embed
+from eigenclean.cli.engines import by_dask, by_stream, in_memory
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from eigenclean.detect import Detector
     from eigenclean.detect.decisions import Decision
+    from eigenclean.scale.resources import Engine
 
 AUTO = "auto"
 
@@ -57,6 +61,19 @@ def detect(
     no_cache: o.NoCache = False,
     strict: o.Strict = False,
     setting: o.Set = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="memory, stream (data larger than memory) or dask (a cluster); by default memory, or stream when "
+            "the features are larger than a share of the free memory."
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler; by default --engine dask starts a cluster on this machine."
+        ),
+    ] = None,
     seed: o.Seed = 0,
     csv: Annotated[bool, typer.Option("--csv", help="Also write verdict.csv.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
@@ -67,7 +84,8 @@ def detect(
     Images and texts without features are embedded first, see `eigenclean embed`.
     """
     from eigenclean.detect.options import build_detector
-    from eigenclean.report.publish import publish, results_folder
+    from eigenclean.report.publish import results_folder
+    from eigenclean.scale.resources import choose_engine
     from eigenclean.sources import open_source
     from eigenclean.sources.record import source_record
 
@@ -84,6 +102,7 @@ def detect(
         testing.check_share(planted)
         names = [*testing.candidate_names()] if method == AUTO else names
     judges = [build_detector(name, options, seed=seed) for name in names]
+    asked = _engine(engine, scheduler, judges, alone=not self_test and method != AUTO)
     given: dict[str, Any] = {
         "labels": labels,
         "label_column": label_column,
@@ -95,30 +114,61 @@ def detect(
     }
     data = open_source(source, **given, raw=encoder is not None)
     extra: dict[str, Any] = {"source": source_record(source, **given)}
-    tested = None
+    how = Embed(encoder, device, half, batch, cache, not no_cache, strict)
+    publishing: dict[str, Any] = {
+        "command": shlex.join(["eigenclean", *sys.argv[1:]]),
+        "csv": csv,
+        "report": report,
+    }
     with results_folder(out) as folder, working():
-        how = Embed(encoder, device, half, batch, cache, not no_cache, strict)
         if how.wanted_for(data):
             data = embedded = embed(data, how)
             extra["embedding"] = {**embedded.facts(), "again": how.again(embedded)}
-        started = time.perf_counter()
-        features, judge = data.features(), judges[0]
-        if method == AUTO:
-            choice = testing.choose(judges, features, data.labels, share=planted, decision=decision)
-            judge, tested, extra["auto"] = choice.judge, choice.tests[choice.judge.name], choice.as_dict()
-        verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids, decision=decision)
-        seconds = time.perf_counter() - started
-        if self_test:
-            tested = tested or testing.self_test(
-                judge, features, data.labels, share=planted, decision=decision, before=verdict
+        chosen = choose_engine(data) if asked is None else asked
+        if chosen == "stream":
+            summary = by_stream(data, judges[0], decision, folder, facts=extra, **publishing)
+        elif chosen == "dask":
+            summary = by_dask(data, judges[0], decision, folder, scheduler, facts=extra, **publishing)
+        else:
+            planting = planted if self_test or method == AUTO else None
+            summary = in_memory(
+                data, judges, decision, folder, planted=planting, tested=self_test, facts=extra, **publishing
             )
-            extra["self_test"] = tested.as_dict()
-        command = shlex.join(["eigenclean", *sys.argv[1:]])
-        assert not isinstance(verdict.made_by, str)
-        facts = {"decision": verdict.made_by["decision"], **extra}
-        summary = publish(
-            folder, verdict, data, command=command, seconds=seconds, facts=facts, csv=csv, report=report
-        )
+    _print(summary, folder, decision, as_json=as_json, csv=csv, report=report)
+
+
+def _engine(
+    engine: str | None, scheduler: str | None, judges: "Sequence[Detector]", *, alone: bool
+) -> "Engine | None":
+    """The engine that was asked for, or that the method calls for; None leaves it to the size of the data."""
+    from eigenclean.names import check_name
+    from eigenclean.scale.resources import ENGINES
+
+    if engine is not None:
+        check_name(engine, ENGINES, by="detect", what="engine")
+    if scheduler is not None and engine != "dask":
+        raise InvalidOption("--scheduler is the address of a Dask cluster: give --engine dask with it")
+    if engine in ("stream", "dask"):
+        if not alone:
+            raise InvalidOption(
+                f"--self-test and --method auto judge many times, which --engine {engine} does not: leave one out"
+            )
+        judges[0].check_in_blocks()
+        return "stream" if engine == "stream" else "dask"
+    if engine == "memory" or not alone or not judges[0].in_blocks:
+        return "memory"
+    return None
+
+
+def _print(
+    summary: dict[str, Any],
+    folder: Path,
+    decision: "Decision | None",
+    *,
+    as_json: bool,
+    csv: bool,
+    report: bool,
+) -> None:
     if as_json:
         print_json(summary)
         return

@@ -2,6 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,12 +23,45 @@ from eigenclean.arrays import (
     locate_labels,
     preview,
 )
+from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
+from eigenclean.progress import quiet
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a detector makes of rows in blocks.
+
+    Attributes:
+        scores: of the rows of each block.
+        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability
+            given that the label is wrong.
+    """
+
+    scores: Blocks[Float64s]
+    suggest: Callable[[Blocks[Ints], Cut], Blocks[tuple[Ints, Float64s]]]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Scores after the cut and the decision.
+
+    Attributes:
+        cut: the cut.
+        p_clean: probability that each label is right.
+        flagged: which labels look wrong.
+        made_by: how it came about.
+    """
+
+    cut: Cut
+    p_clean: Float64s
+    flagged: Bools
+    made_by: dict[str, Any]
 
 
 class Detector(BaseEstimator, ABC):
@@ -91,25 +126,73 @@ class Detector(BaseEstimator, ABC):
         features, codes = self._check_known(X, y)
         row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by=self._by)
         scores = self._score(features, codes)
-        cut = self._cut_for(scores, codes)
-        p = cut.p_clean(scores, codes)
-        rule = Decision(threshold=self.threshold) if decision is None else decision
-        flagged = rule.flags(p, scores)  # kept only when strictly above a threshold, as in the released code
-        suggested, confidence = codes.copy(), p.copy()
-        rows = np.flatnonzero(flagged)
+        weighed = self.weigh(scores, codes, decision)
+        suggested, confidence = codes.copy(), weighed.p_clean.copy()
+        rows = np.flatnonzero(weighed.flagged)
         if len(rows):
-            suggested[rows], share = self._suggest(features, codes, rows, cut)
-            confidence[rows] = (1.0 - p[rows]) * share
+            suggested[rows], share = self._suggest(features, codes, rows, weighed.cut)
+            confidence[rows] = (1.0 - weighed.p_clean[rows]) * share
         return Verdict(
             ids=row_ids,
             labels=self.classes_[codes],
             score=scores,
-            p_clean=p,
-            flagged=flagged,
+            p_clean=weighed.p_clean,
+            flagged=weighed.flagged,
             suggested=self.classes_[suggested],
             suggested_confidence=confidence,
-            made_by=decided(self._made_by(cut), rule.record(p, flagged), cut),
+            made_by=weighed.made_by,
         )
+
+    def weigh(self, scores: Float64s, codes: Ints, decision: Decision | None = None) -> Weighed:
+        """Scores of samples of these classes through the cut and the decision: all of a verdict but suggestions."""
+        cut = self._cut_for(scores, codes)
+        p = cut.p_clean(scores, codes)
+        rule = Decision(threshold=self.threshold) if decision is None else decision
+        flagged = rule.flags(p, scores)  # kept only when strictly above a threshold, as in the released code
+        return Weighed(cut, p, flagged, decided(self._made_by(cut), rule.record(p, flagged), cut))
+
+    # Rows in blocks, for data of any size.
+
+    in_blocks: ClassVar[bool] = False  # whether what it learns is sums over rows
+
+    def learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints], classes: Array) -> Learned:
+        """Learn from checked rows in blocks, whose labels are ``classes[codes]``; `fit_scores` fits the cut."""
+        self.check_in_blocks()
+        check_two_classes(classes, by=self._by)
+        self.classes_ = classes
+        if hasattr(self, "cut_"):
+            del self.cut_
+        return self._learn_blocks(features, codes)
+
+    def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+        """Judge checked rows in blocks with what was learned before."""
+        self.check_in_blocks()
+        light = self._light()
+        return Learned(
+            features.map(_score_block, codes, given=(light,)),
+            lambda rows, cut: features.map(_suggest_block, codes, rows, given=(light, cut)),
+        )
+
+    def fit_scores(self, scores: Float64s, codes: Ints) -> Self:
+        """Fit the cut to the scores of all rows."""
+        self._fit_cut(scores, codes)
+        return self
+
+    def check_in_blocks(self) -> None:
+        """Raise `InvalidOption` unless it can go through rows in blocks, with the options that it has."""
+        self.check_options()
+        if not self.in_blocks:
+            raise InvalidOption(
+                f"{self.name} needs all rows at once and cannot stream them; use --engine memory, or a method "
+                "whose statistics are sums over rows: judge, fine, fine-relative, mcd"
+            )
+
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+        raise NotImplementedError  # for those that are `in_blocks`
+
+    def _light(self) -> Self:
+        """Itself without what judging does not need, for others to take along."""
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -152,6 +235,11 @@ class Detector(BaseEstimator, ABC):
         if features.shape[1] != self._n_columns:
             raise InvalidData(f"{self._by}: fitted on {self._n_columns} features, got {features.shape[1]}")
         return features, locate_labels(labels, self.classes_, by=self._by)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of X at fitting."""
+        return self._n_columns
 
     @property
     @abstractmethod
@@ -217,6 +305,17 @@ class Detector(BaseEstimator, ABC):
             mixture["boundary"] = plain_numbers(cut.boundary(self.threshold))
             record["mixture"] = mixture
         return record
+
+
+def _score_block(features: Array, codes: Ints, detector: Detector) -> Float64s:
+    with quiet():
+        return detector._score(features, codes)
+
+
+def _suggest_block(features: Array, codes: Ints, rows: Ints, detector: Detector, cut: Cut) -> tuple[Ints, Float64s]:
+    if not len(rows):
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    return detector._suggest(features, codes, rows, cut)
 
 
 def decided(made_by: dict[str, Any], decision: dict[str, Any], cut: Cut) -> dict[str, Any]:

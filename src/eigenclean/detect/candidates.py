@@ -1,18 +1,24 @@
 """Which classes may be right for each row: all of them, or the best few of very many."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from eigenclean.arrays import Float64s, Floats, Ints
+from eigenclean.arrays import Array, Float64s, Floats, Ints
 from eigenclean.detect.discriminants import Discriminants
+from eigenclean.detect.transition import Pairs, all_pairs
 from eigenclean.detect.unit_rows import UnitRows
+
+T = TypeVar("T")
 
 MANY = 200  # beyond this many classes, each row keeps its likeliest alone: tables of n x K would not fit
 FEW = 64
+_SQUARE = 1 << 22  # pairs of classes that one of many blocks counts in a whole K x K table
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +33,7 @@ class Candidates:
         given: n, the given class.
         n_classes: K.
         lots: n, a number drawn for each row, by its content; a part of the rows is those with the lowest.
+        one_of_many: whether this is one block of many, whose sums are added to those of the others.
     """
 
     classes: Ints
@@ -34,6 +41,7 @@ class Candidates:
     given: Ints
     n_classes: int
     lots: NDArray[np.uint64] | None = None
+    one_of_many: bool = False
 
     @classmethod
     def of(
@@ -43,7 +51,7 @@ class Candidates:
         k = discriminants.n_classes
         if k <= MANY:
             return cls.everything(discriminants.of(rows), given, lots)
-        classes = np.empty((FEW, len(rows)), dtype=np.intp)
+        classes = np.empty((FEW, len(rows)), dtype=np.uint16 if k <= 1 << 16 else np.int32)
         values = np.empty((FEW, len(rows)), dtype=rows.dtype)
         for fold, index, block in rows.blocks():
             for part in np.array_split(np.arange(len(index)), max(1, len(index) * k >> 22)):
@@ -60,24 +68,60 @@ class Candidates:
     def everything(cls, values: Floats, given: Ints, lots: NDArray[np.uint64] | None = None) -> "Candidates":
         """All classes, from an n x K table of discriminants."""
         n, k = values.shape
-        classes = np.broadcast_to(np.arange(k)[:, None], (k, n))
-        return cls(classes, np.ascontiguousarray(values.T), given, k, lots)
+        return cls(_all_classes(k, n), np.ascontiguousarray(values.T), given, k, lots)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Candidates]") -> "Candidates":
+        """The rows of all parts."""
+        values, given = np.concatenate([part.values for part in parts], axis=1), [part.given for part in parts]
+        whole, k = parts[0].whole, parts[0].n_classes
+        classes = (
+            np.concatenate([part.classes for part in parts], axis=1)
+            if not whole
+            else _all_classes(k, len(values.T))
+        )
+        return cls(classes, values, np.concatenate(given), k)
 
     def __len__(self) -> int:
         return len(self.given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: vars(self)[name] for name in self.__dataclass_fields__}
+        return {**state, "classes": None} if self.whole else state  # all of them need not travel
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["classes"] is None:
+            state["classes"] = _all_classes(state["n_classes"], len(state["given"]))
+        self.__dict__.update(state)
 
     def thinned(self, at_most: int) -> "Candidates":
         """A part of the rows, the same ones in whatever order they come."""
         if len(self) <= at_most:
             return self
         lots = np.arange(len(self)) if self.lots is None else self.lots
-        part = np.sort(np.argpartition(lots, at_most)[:at_most])
-        return Candidates(self.classes[:, part], self.values[:, part], self.given[part], self.n_classes)
+        return self.taken(lowest(lots, at_most))
+
+    def taken(self, rows: Ints) -> "Candidates":
+        """Those of these rows."""
+        return Candidates(self.classes[:, rows], self.values[:, rows], self.given[rows], self.n_classes)
+
+    def in_block(self) -> "Candidates":
+        """The same as one block of many."""
+        return replace(self, lots=None, one_of_many=True)
+
+    def total(self, function: Callable[..., T], given: Sequence[Any] = ()) -> T:
+        """``function(self, *given)``: a single block is all there is."""
+        return function(self, *given)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the discriminants."""
+        return float(self.values.std())
 
     @cached_property
     def own(self) -> Ints:
         """Place of the given class among the candidates of each row."""
-        return self.given if self._whole else np.asarray((self.classes == self.given).argmax(axis=0))
+        return self.given if self.whole else np.asarray((self.classes == self.given).argmax(axis=0))
 
     @property
     def everyone(self) -> tuple[Ints, Ints]:
@@ -85,48 +129,87 @@ class Candidates:
         return self.own, np.arange(len(self))
 
     @property
-    def _whole(self) -> bool:
+    def whole(self) -> bool:
+        """Whether all classes are candidates everywhere."""
         return len(self.classes) == self.n_classes
 
-    @cached_property
+    @property
+    def square(self) -> bool:
+        """Whether pairs of classes are counted in a whole K x K table."""
+        return self.n_classes <= MANY or (self.one_of_many and self.n_classes**2 <= _SQUARE)
+
+    @property
     def keys(self) -> NDArray[np.int64]:
         """The pairs (class, given class) that there are, as class·K + given, sorted."""
-        return self._pairs[0]
+        return all_pairs(self.n_classes) if self.square else self._seen[0]
 
-    @cached_property
+    @property
     def pair(self) -> Ints:
         """m x n, the number of each pair among the `keys`."""
-        return self._pairs[1]
+        return self._pairs() if self.square else self._seen[1]
 
     @cached_property
-    def _pairs(self) -> tuple[NDArray[np.int64], Ints]:
-        pairs = self.classes * self.n_classes + self.given
-        if self.n_classes <= MANY:
-            return np.arange(self.n_classes**2), pairs
+    def _seen(self) -> tuple[NDArray[np.int64], Ints]:
+        pairs = self._pairs()
         keys, pair = np.unique(pairs, return_inverse=True)
         return keys, pair.reshape(pairs.shape)
 
-    def spread(self, per_class: Floats) -> Floats:
+    def _pairs(self) -> Ints:
+        return np.asarray(self.classes.astype(np.intp, copy=False) * self.n_classes + self.given)
+
+    def laid_out(self, per_class: Floats) -> Floats:
         """The values of the classes, laid out as the candidates: K x 1 or m x n."""
-        return np.asarray(per_class[:, None] if self._whole else per_class[self.classes])
+        return np.asarray(per_class[:, None] if self.whole else per_class[self.classes])
 
     def per_class(self, table: Floats) -> Float64s:
         """Sum of an m x n table over the rows, for each class."""
-        if self._whole:
+        if self.whole:
             return np.asarray(table.sum(axis=1, dtype=np.float64))
         return sums(self.classes, table, self.n_classes)
 
-    def per_pair(self, table: Floats) -> Float64s:
+    def per_pair(self, table: Floats) -> Pairs:
         """Sum of an m x n table, for each of the `keys`."""
-        return sums(self.pair, table, len(self.keys))
+        return Pairs(self.keys, sums(self.pair, table, len(self.keys)))
 
     def members(self, table: Floats) -> Floats | csr_array:
         """An m x n table as n x K, sparse when there are very many classes."""
-        if self._whole:
+        if self.whole:
             return np.ascontiguousarray(table.T)
-        m, n = table.shape
-        ends = np.arange(0, n * m + 1, m)
-        return csr_array((table.T.ravel(), self.classes.T.ravel(), ends), shape=(n, self.n_classes))
+        n = table.shape[1]
+        there = table.T != 0  # most labels are right, and their other classes have nothing of them
+        ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        return csr_array((table.T[there], self.classes.T[there], ends), shape=(n, self.n_classes))
+
+
+def value_moments(candidates: Candidates) -> tuple[int, float, float]:
+    """Number, sum and sum of squares of the discriminants: those of blocks add up."""
+    values = candidates.values
+    total = float(values.sum(dtype=np.float64))
+    return values.size, total, float(np.multiply(values, values).sum(dtype=np.float64))
+
+
+def spread_of(n: int, total: float, square: float) -> float:
+    """The standard deviation that these moments are of.
+
+    >>> spread_of(2, 4.0, 10.0)
+    1.0
+    """
+    return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0)))
+
+
+def lowest(lots: Array, n: int) -> Ints:
+    """Places of the ``n`` lowest numbers, ascending; of equal ones, the first.
+
+    >>> lowest(np.array([3, 1, 2, 1, 1]), 2)
+    array([1, 3])
+    """
+    limit = np.partition(lots, n - 1)[n - 1]
+    below, equal = np.flatnonzero(lots < limit), np.flatnonzero(lots == limit)
+    return np.sort(np.concatenate([below, equal[: n - len(below)]]))
+
+
+def _all_classes(k: int, n: int) -> Ints:
+    return np.broadcast_to(np.arange(k)[:, None], (k, n))
 
 
 def sums(groups: Ints, values: Floats, n_groups: int) -> Float64s:

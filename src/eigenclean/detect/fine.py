@@ -1,5 +1,9 @@
 """FINE: a label is trusted when the feature is aligned with the first eigenvector of its class."""
 
+import os
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,7 +19,9 @@ from eigenclean.arrays import (
     row_chunks,
     working_dtype,
 )
-from eigenclean.detect.base import Detector
+from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.blocks import Blocks
+from eigenclean.detect.class_vectors import ClassBlocks, Way, pairs_by_moments
 from eigenclean.detect.cuts import Cut
 from eigenclean.errors import InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
@@ -69,6 +75,7 @@ class FINE(Detector):
     """
 
     name: ClassVar[str] = "fine"
+    in_blocks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -120,6 +127,37 @@ class FINE(Detector):
         assert other._moments is not None
         return self._take(other._moments)
 
+    def subtract(self, other: "FINE") -> Self:
+        """Take out what another FINE was fitted on, as if this one had never seen it; emptied classes are gone."""
+        for one in (self, other):
+            if one._moments is None:
+                raise InvalidOption(
+                    "FINE: subtract needs the class moments, which fit does not keep for large data; "
+                    "use partial_fit on the pieces, or FINE(keep_moments=True)"
+                )
+        assert self._moments is not None and other._moments is not None
+        rest = self._moments.without(other._moments)
+        self._moments = None
+        return self._take(rest)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the moments, and the cut if it is fitted, into the folder ``path``: safetensors and JSON.
+
+        What is written can be loaded, added to, taken from and judged with, on another day or machine.
+        """
+        from eigenclean.detect.fine_files import save_fine
+
+        return save_fine(self, self._moments, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        from eigenclean.detect.fine_files import load_fine
+
+        fine = load_fine(cls, path)
+        assert isinstance(fine, cls)
+        return fine
+
     @property
     def eigenvectors_(self) -> Float64s:
         """K x d, the unit vector of each class."""
@@ -134,10 +172,11 @@ class FINE(Detector):
 
     _moments: ClassMoments | None = None
     _pairs: tuple[Float64s, Float64s] | None = None
+    _way: Way | None = None
     n_samples_per_class_: Ints
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        k = len(self.classes_)
+        k, self._way = len(self.classes_), None
         rows = ClassRows.of(codes, k)
         self.n_samples_per_class_ = rows.counts
         values, vectors = np.zeros(k), np.zeros((k, X.shape[1]))
@@ -152,6 +191,69 @@ class FINE(Detector):
         self._moments = ClassMoments.of(X, codes, self.classes_, weight) if keep else None
         self._pairs = values, vectors
         return self._score(X, codes)
+
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+        classes = self.classes_
+        data = ClassBlocks(features, codes, len(classes))
+        self.n_samples_per_class_, self._moments, self._pairs = data.sizes, None, None
+        self._way = way = self._choose_way(data, features.budget)
+        if way.name == "iterations":
+            values, vectors, passes = data.iterated()
+            self._pairs, self._way = (values, vectors), replace(way, passes=passes)
+        elif way.name == "rows":
+            self._pairs = self._pairs_of_subset(data)
+        elif way.name == "sums":
+            means = data.sums() / np.maximum(data.sizes, 1)[:, None]
+            lengths = np.linalg.norm(means, axis=1)
+            self._pairs = lengths**2, means / np.where(lengths > 0, lengths, 1.0)[:, None]
+        else:
+            moments, starts = data.moments(classes)
+            if self.keep_moments is not False:
+                self._moments = moments
+            if self.component == 1:
+                self._pairs = pairs_by_moments(moments, starts, data.dtype)
+            else:
+                pairs = [class_vector(moments, j, self.vector, self.component) for j in range(data.k)]
+                self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
+        return self.judge_blocks(features, codes)
+
+    def _choose_way(self, data: ClassBlocks, budget: int) -> Way:
+        n, d, k, itemsize = data.n, data.d, data.k, data.dtype.itemsize
+        if self.subset is not None:
+            return Way("rows", 1, int(self.subset * n) * d * itemsize, 0.0)
+        if self.vector == "mean":
+            return Way("sums", 1, 8 * k * d, 0.0)
+        if self.component > 1 or self.keep_moments:
+            if 8 * k * d * d > budget:
+                why = "keep_moments" if self.keep_moments else f"component={self.component}"
+                raise InvalidOption(
+                    f"FINE: {why} needs {8 * k * d * d / 1e9:.1f} GB for the moments of {k} classes of {d} "
+                    f"features, but {budget / 1e9:.1f} GB are free for them; leave it out, or use more memory"
+                )
+            return Way("moments", 1, 8 * k * d * d, 0.0)
+        return Way.choose(n=n, d=d, k=k, itemsize=itemsize, budget=budget)
+
+    def _pairs_of_subset(self, data: ClassBlocks) -> tuple[Float64s, Float64s]:
+        """The same rows that `fit` would choose, found without the others."""
+        rng = np.random.default_rng(self.random_state)
+        assert self.subset is not None
+        places = [_picked(int(size), self.subset, rng) for size in data.sizes]
+        found = data.rows({j: own for j, own in enumerate(places) if len(own)})
+        values, vectors = np.zeros(data.k), np.zeros((data.k, data.d))
+        for j, rows in found.items():
+            values[j], vectors[j] = self._class_pair(rows.astype(data.dtype, copy=False), None)
+        return values, vectors
+
+    def _light(self) -> Self:
+        if self._moments is None:
+            return self
+        light = copy(self)
+        light._pairs, light._moments = self._solved(), None
+        return light
+
+    def _made_by(self, cut: Cut) -> dict[str, Any]:
+        record = super()._made_by(cut)
+        return record if self._way is None else {**record, "vectors": self._way.record()}
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         dtype = working_dtype(X.dtype)
@@ -264,7 +366,11 @@ def _chosen(
         if (weight == 1).all():
             weight = None
     if subset is not None:
-        m = min(len(block), max(2, int(np.ceil(subset * len(block)))))
-        picked = np.sort(rng.choice(len(block), m, replace=False))
+        picked = _picked(len(block), subset, rng)
         block, weight = block[picked], None if weight is None else weight[picked]
     return block, weight
+
+
+def _picked(n: int, subset: float, rng: np.random.Generator) -> Ints:
+    m = min(n, max(2, int(np.ceil(subset * n))))
+    return np.sort(rng.choice(n, m, replace=False))

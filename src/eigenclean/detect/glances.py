@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenclean.detect.candidates import Candidates
 from eigenclean.detect.noisy_labels import NoisyLabels
+from eigenclean.detect.tables import Tables
 from eigenclean.detect.transition import Transition
 
 SHARES = (0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.4)
@@ -15,7 +16,7 @@ _USUAL = 0.28  # share in labels that single people gave (CIFAR-10N), where the 
 _STRENGTH = 30.0  # the likelihood overrules the prior when it says so by a few nats
 
 
-def with_glances(model: NoisyLabels, candidates: Candidates) -> NoisyLabels:
+def with_glances(model: NoisyLabels, candidates: Candidates | Tables) -> NoisyLabels:
     """The model with the share of glances, and their sharpness, that explain the given labels best.
 
     The likelihood alone is sure when many labels were given at a glance, and sure that there were none when errors

@@ -1,19 +1,22 @@
 """The judge: FINE's moments, carried all the way to the probability of every label."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from eigenclean.arrays import Array, Float64s, Floats, Ints
-from eigenclean.detect.base import Detector
-from eigenclean.detect.candidates import MANY, Candidates
+from eigenclean.arrays import Array, Float64s, Ints, row_chunks
+from eigenclean.detect import judge_blocks as work
+from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.blocks import Blocks, in_blocks, rows_per_block
+from eigenclean.detect.candidates import FEW, MANY, Candidates
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver
-from eigenclean.detect.folds import content_folds, content_hash, folds_by
+from eigenclean.detect.folds import content_folds
 from eigenclean.detect.glances import with_glances
-from eigenclean.detect.noisy_labels import NoisyLabels, fit_noisy_labels
-from eigenclean.detect.unit_rows import UnitRows
+from eigenclean.detect.noisy_labels import NoisyLabels, fit_noisy_labels, likelihoods
+from eigenclean.detect.tables import Draw, Tables
+from eigenclean.detect.unit_rows import KEPT_BYTES, RowForm, UnitRows
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
 
@@ -59,6 +62,7 @@ class Judge(Detector):
     """
 
     name: ClassVar[str] = "judge"
+    in_blocks: ClassVar[bool] = True
     _width: int
     shrinkage_: float
     glances_: float
@@ -81,37 +85,50 @@ class Judge(Detector):
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        lots = content_hash(X)
-        rows = UnitRows.of(X, folds_by(lots, self.n_folds))
-        self._form, self._width = rows.form, int(X.shape[1])
-        masses = np.bincount(rows.folds, weight, self.n_folds).astype(np.float64)
-        solver = DiscriminantSolver(rows.second_moments(weight, self.n_folds), masses)
-        members = _given(codes, len(self.classes_))
-        trial = self._trial_folds(len(X))
-        inside = np.isin(rows.folds, trial)
-        trial_rows, trial_codes = rows.only(trial), codes[inside]
+        rows = rows_per_block(*X.shape, X.dtype)
+        weights = None if weight is None else in_blocks(weight, rows)
+        return np.concatenate(list(self._learn_blocks(in_blocks(X, rows), in_blocks(codes, rows), weights).scores))
+
+    def _learn_blocks(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
+    ) -> Learned:
+        k, n_folds, n_blocks = len(self.classes_), self.n_folds, len(features)
+        seen = features.map(work.seen).keep()
+        looks = list(seen.map(work.look))
+        lots = seen.map(work.lots)
+        self._form, self._width = RowForm.of_blocks(features, looks), looks[0].width
+        n, d = sum(look.n for look in looks), len(self._form.centre)
+        units = features.map(work.directions, lots, given=(self._form, n_folds))
+        if n * d * looks[0].itemsize <= KEPT_BYTES:
+            units = units.keep()
+        weight = features.beside([None] * n_blocks) if weights is None else weights
+        seconds, masses, sums = units.total(
+            work.add_moments, codes, weight, start=partial(work.no_moments, n_folds, k, d)
+        )
+        solver = DiscriminantSolver(seconds, masses)
+        rounds = _Rounds(units, codes, solver, Draw.of(lots, n), self._trial_folds(n), n, k)
         model: NoisyLabels | None = None
         noise = np.inf
         for number in track(range(1, self.rounds + 1), "judging"):
-            sums = rows.class_sums(members if weight is None else _weighted(members, weight), self.n_folds)
-            likelihoods = {
-                shrinkage: _likelihood(solver.solve(shrinkage, *sums, trial), trial_rows, trial_codes, model)
-                for shrinkage in (_SHRINKAGES if model is None else _near(self.shrinkage_))
-            }
-            self.shrinkage_ = max(likelihoods, key=lambda shrinkage: likelihoods[shrinkage])
-            self._discriminants = solver.solve(self.shrinkage_, *sums)
-            candidates = Candidates.of(self._discriminants, rows, codes, lots)
-            model = fit_noisy_labels(candidates) if model is None else model.converged(candidates)
-            posterior = model.posterior(candidates)
-            members = candidates.members(_moved(posterior, candidates))
+            if model is not None:
+                del sums, self._discriminants  # there may be no room for two of them
+                start = partial(work.no_sums, n_folds, k, d)
+                sums = units.total(work.add_moved, rounds.tables.blocks, weight, given=(model,), start=start)
+            self.shrinkage_, self._discriminants = rounds.judge(sums, model)
+            tables = rounds.tables
+            model = fit_noisy_labels(tables) if model is None else model.converged(tables)
             self.n_rounds_ = number
-            before, noise = noise, 1.0 - float(posterior[candidates.everyone].mean())
+            before, noise = noise, 1.0 - tables.total(work.p_right, given=(model,)) / n
             if abs(noise - before) < _SETTLED:
                 break
         assert model is not None
-        self._model = with_glances(model, candidates)
-        self._noise, self.glances_ = self._model.overall(candidates), self._model.glances
-        return self._model.log_odds(candidates)
+        self._model = with_glances(model, tables)
+        self._noise, self.glances_ = self._model.overall(tables), self._model.glances
+        given = (self._model,)
+        return Learned(
+            tables.blocks.map(work.log_odds, given=given),
+            lambda rows, cut: tables.blocks.map(work.suggested, rows, given=given),
+        )
 
     def _trial_folds(self, n: int) -> list[int]:
         """As few folds as it takes to compare amounts of shrinkage."""
@@ -122,15 +139,17 @@ class Judge(Detector):
         return Candidates.of(self._discriminants, rows, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
-        return self._model.log_odds(self._candidates(X, codes))
+        scores = np.empty(len(X))
+        for part in row_chunks(len(X), 1, rows_per_block(*X.shape, X.dtype)):
+            scores[part] = self._model.log_odds(self._candidates(X[part], codes[part]))
+        return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        candidates = self._candidates(X[rows], codes[rows])
-        posterior = self._model.posterior(candidates).astype(np.float64)
-        posterior[candidates.everyone] = 0.0
-        posterior /= np.maximum(posterior.sum(axis=0), 1e-300)
-        best = posterior.argmax(axis=0), np.arange(len(rows))
-        return candidates.classes[best], posterior[best]
+        best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
+        for part in row_chunks(len(rows), 1, rows_per_block(*X.shape, X.dtype)):
+            found = self._candidates(X[rows[part]], codes[rows[part]])
+            best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
+        return best, share
 
     @property
     def _n_columns(self) -> int:
@@ -149,38 +168,74 @@ class Judge(Detector):
         return record
 
 
-def _moved(posterior: Floats, candidates: Candidates) -> Floats:
-    """Memberships for the next round: a label that is probably right keeps its sample whole, others are shared out.
+class _Rounds:
+    """One round of the judge after the other: the best amount of shrinkage, and the candidates that it gives."""
 
-    Were all shared out, every round would draw overlapping classes further apart, and find more wrong labels.
-    """
-    right = np.flatnonzero(posterior[candidates.everyone] > 0.5)
-    moved = posterior.copy()
-    moved[:, right] = 0.0
-    moved[candidates.own[right], right] = 1.0
-    return moved
+    tables: Tables
+
+    def __init__(
+        self,
+        units: Blocks[UnitRows],
+        codes: Blocks[Ints],
+        solver: DiscriminantSolver,
+        draw: Draw,
+        trial: list[int],
+        n: int,
+        k: int,
+    ) -> None:
+        self._units, self._codes, self._solver, self._draw = units, codes, solver, draw
+        self._trial, self._n, self._k = trial, n, k
+        self._shrinkage: float | None = None
+
+    def judge(self, sums: work.Sums, model: NoisyLabels | None) -> tuple[float, Discriminants]:
+        """The shrinkage that explains the given labels best, and its discriminants; sets ``tables``."""
+        if hasattr(self, "tables"):
+            del self.tables  # there may be no room for two of them
+        expected = self._shrinkage
+        amounts = [amount for amount in _near(expected) if amount != expected]
+        reached: dict[float, float] = {}
+        tables: Tables | None = None
+        chosen: Discriminants | None = None
+        while amounts or (tables is None and expected is not None):
+            group, amounts = amounts[: self._at_once], amounts[self._at_once :]
+            others = [self._solver.solve(amount, *sums, self._trial) for amount in group]
+            if tables is None and expected is not None:  # most likely it is the same as before: save a reading
+                chosen = self._solver.solve(expected, *sums)
+                group = [*group, expected]
+                tried = self._tried(chosen, others)
+                tables = self._tables(tried.map(work.every).keep())
+            else:
+                tried = self._tried(None, others)
+            found = likelihoods(tried.map(work.tried), model, self._k, 8, settle=2)
+            reached.update(zip(group, found, strict=True))
+            del tried
+        best = max(_near(expected), key=lambda amount: reached[amount])
+        if best != expected or tables is None or chosen is None:
+            del tables
+            chosen = self._solver.solve(best, *sums)
+            given = (chosen, len(self._units) > 1)
+            tables = self._tables(self._units.map(work.candidates, self._codes, given=given).keep())
+        self._shrinkage, self.tables = best, tables
+        self._solver.forget(but=_near(best))
+        return best, chosen
+
+    def _tried(self, expected: Discriminants | None, others: list[Discriminants]) -> Blocks[Any]:
+        given = (self._trial, expected, others, len(self._units) > 1)
+        return self._units.map(work.trials, self._codes, given=given).keep()
+
+    @property
+    def _at_once(self) -> int:
+        """How many trials fit into half a gigabyte."""
+        of_row = (4 * self._k if self._k <= MANY else 6 * FEW) * len(self._trial) / self._solver.n_folds
+        return max(1, int((1 << 29) / (of_row * self._n)))
+
+    def _tables(self, blocks: Blocks[Candidates]) -> Tables:
+        return Tables(blocks, self._draw, self._n, self._k)
 
 
-def _near(shrinkage: float) -> tuple[float, ...]:
-    """Amounts of shrinkage to try after this one: it and its neighbours."""
+def _near(shrinkage: float | None) -> tuple[float, ...]:
+    """Amounts of shrinkage to try after this one, it and its neighbours; all before the first."""
+    if shrinkage is None:
+        return _SHRINKAGES
     at = _SHRINKAGES.index(shrinkage)
     return _SHRINKAGES[max(0, at - 1) : at + 2]
-
-
-def _likelihood(discriminants: Discriminants, rows: UnitRows, codes: Ints, model: NoisyLabels | None) -> float:
-    """How likely these discriminants make the given labels, out of sample."""
-    candidates = Candidates.of(discriminants, rows, codes)
-    start = NoisyLabels.symmetric(candidates, 0.001) if model is None else model
-    return start.improved(candidates, 8, settle=2).log_likelihood
-
-
-def _given(codes: Ints, k: int) -> Floats | csr_array:
-    """The given labels as memberships, n x K, sparse when there are very many classes."""
-    n = len(codes)
-    sparse = csr_array((np.ones(n, dtype=np.float32), codes, np.arange(n + 1)), shape=(n, k))
-    return sparse if k > MANY else sparse.toarray()
-
-
-def _weighted(members: Floats | csr_array, weight: Float64s) -> Floats | csr_array:
-    column = weight.astype(np.float32)[:, None]
-    return members * column if isinstance(members, np.ndarray) else members.multiply(column).tocsr()

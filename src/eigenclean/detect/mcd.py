@@ -1,11 +1,15 @@
 """Mahalanobis distance to the class mean, with means and a shared covariance that wrong labels barely reach."""
 
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints, row_chunks
-from eigenclean.detect.base import Detector
+from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
+from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.blocks import Blocks, in_blocks, rows_per_block
+from eigenclean.detect.class_vectors import grouped
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.detect.folds import content_hash
 from eigenclean.errors import InvalidOption
@@ -51,6 +55,7 @@ class MCD(Detector):
     """
 
     name: ClassVar[str] = "mcd"
+    in_blocks: ClassVar[bool] = True
 
     means_: Float64s
     covariance_: Float64s
@@ -84,38 +89,44 @@ class MCD(Detector):
             raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = ClassRows.of(codes, len(self.classes_))
-        weight = np.ones(len(X)) if weight is None else weight
-        scores = _random_keys(X, self.random_state)
+        rows = rows_per_block(*X.shape, X.dtype)
+        weights = None if weight is None else in_blocks(weight, rows)
+        return np.concatenate(list(self._estimate(in_blocks(X, rows), in_blocks(codes, rows), weights)))
+
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+        scores = self._estimate(features, codes, None)
+        return replace(self.judge_blocks(features, codes), scores=scores)
+
+    def _estimate(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None
+    ) -> Blocks[Float64s]:
+        weight = codes.map(_ones) if weights is None else weights
+        classes = ClassRows.of(np.concatenate(list(codes)), len(self.classes_))
+        masses = np.concatenate(list(weight))
+        scores = features.map(_random_keys, given=(self.random_state,)).keep()
         for _ in range(self.steps):
-            self._estimate(X, rows, weight * self._best(scores, rows, weight))
-            scores = self._score(X, codes)
+            least = self._least(np.concatenate(list(scores)), classes, masses)
+            chosen = scores.map(_chosen, codes, weight, given=(least,)).keep()
+            self._estimate_from(features, codes, chosen)
+            scores = self.judge_blocks(features, codes).scores.keep()
         return scores
 
-    def _best(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Bools:
-        """The best ``fraction`` of each class, among the samples that have weight; equal scores come together."""
-        best = np.zeros(len(scores), dtype=bool)
+    def _least(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Float64s:
+        """The score of each class from which on its best ``fraction`` begins, among samples that have weight."""
+        least = np.full(len(rows), np.inf)
         for k in range(len(rows)):
-            own = rows[k][weight[rows[k]] > 0]
+            own = scores[rows[k][weight[rows[k]] > 0]]
             n = max(1, int(self.fraction * len(own)))
-            best[own] = scores[own] >= np.partition(scores[own], len(own) - n)[len(own) - n]
-        return best
+            least[k] = np.partition(own, len(own) - n)[len(own) - n]
+        return least
 
-    def _estimate(self, X: Array, rows: ClassRows, weight: Float64s) -> None:
-        k, d = len(rows), X.shape[1]
-        means, scatter, size = np.zeros((k, d)), np.zeros((d, d)), 0.0
-        for j in track(range(k), "class means", rows.counts):
-            chosen = rows[j][weight[rows[j]] > 0]
-            parts = [chosen[part] for part in row_chunks(len(chosen), d * 8)]
-            total = weight[chosen].sum()
-            means[j] = sum(weight[part] @ X[part].astype(np.float64) for part in parts) / total
-            for part in parts:
-                apart = (X[part] - means[j]) * np.sqrt(weight[part])[:, None]
-                scatter += apart.T @ apart
-            size += total
-        self.means_ = means
-        self.covariance_ = scatter / size  # once: both released codes divide inside the loop over classes
-        self.shrinkage_ = self._choose_shrinkage(int((weight > 0).sum()) - k)
+    def _estimate_from(self, features: Blocks[Array], codes: Blocks[Ints], weight: Blocks[Float64s]) -> None:
+        k, d = len(self.classes_), features.map(_width).first()
+        sums, totals, count = features.total(_add_sums, codes, weight, start=partial(_no_sums, k, d))
+        self.means_ = sums / totals[:, None]
+        scatter = features.total(_add_scatter, codes, weight, given=(self.means_,), start=partial(_no_scatter, d))
+        self.covariance_ = scatter / totals.sum()  # once: both released codes divide inside the loop over classes
+        self.shrinkage_ = self._choose_shrinkage(int(count[0]) - k)
         self._whitening = self._whiten()
 
     def _choose_shrinkage(self, freedom: int) -> float:
@@ -173,3 +184,46 @@ def _random_keys(X: Array, random_state: int | None) -> Float64s:
     mixed = content_hash(X, random_state)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.asarray(mixed >> np.uint64(11), dtype=np.float64)
+
+
+def _ones(codes: Ints) -> Float64s:
+    return np.ones(len(codes))
+
+
+def _width(features: Array) -> int:
+    return int(features.shape[1])
+
+
+def _chosen(scores: Float64s, codes: Ints, weight: Float64s, least: Float64s) -> Float64s:
+    """The weights of the best; equal scores come together."""
+    return np.where(scores >= least[codes], weight, 0.0)
+
+
+def _no_sums(k: int, d: int) -> tuple[Float64s, Float64s, Float64s]:
+    return np.zeros((k, d)), np.zeros(k), np.zeros(1)
+
+
+def _no_scatter(d: int) -> Float64s:
+    return np.zeros((d, d))
+
+
+def _add_sums(
+    totals: tuple[Float64s, Float64s, Float64s], features: Array, codes: Ints, weight: Float64s
+) -> tuple[Float64s, Float64s, Float64s]:
+    sums, masses, count = totals
+    chosen = np.flatnonzero(weight > 0)
+    for part in row_chunks(len(chosen), features.shape[1] * 8):
+        rows = chosen[part]
+        sums += grouped(codes[rows], weight[rows], features[rows].astype(np.float64), len(sums))
+    masses += np.bincount(codes, weight, len(masses))
+    count += len(chosen)
+    return totals
+
+
+def _add_scatter(total: Float64s, features: Array, codes: Ints, weight: Float64s, means: Float64s) -> Float64s:
+    chosen = np.flatnonzero(weight > 0)
+    for part in row_chunks(len(chosen), features.shape[1] * 8):
+        rows = chosen[part]
+        apart = (features[rows] - means[codes[rows]]) * np.sqrt(weight[rows])[:, None]
+        total += apart.T @ apart
+    return total

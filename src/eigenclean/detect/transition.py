@@ -1,6 +1,7 @@
 """How right labels turn into given ones: a K x K matrix of rates, kept as the counts behind it."""
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,48 @@ from numpy.typing import NDArray
 from eigenclean.arrays import Float64s
 
 _PRIOR = 1.0  # pseudo-counts per class and entry, spread as symmetric noise of the overall rate: T has K² entries
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Expected numbers of labels for pairs of classes; those of two parts of the data add up.
+
+    Attributes:
+        keys: pairs as right·K + given, sorted.
+        counts: one a pair.
+
+    >>> (Pairs(np.array([1, 5]), np.array([2.0, 3.0])) + Pairs(np.array([5, 7]), np.array([1.0, 1.0]))).counts
+    array([2., 4., 1.])
+    """
+
+    keys: NDArray[np.int64]
+    counts: Float64s
+
+    @classmethod
+    def none(cls) -> "Pairs":
+        """No pairs at all."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+    def __iadd__(self, other: "Pairs") -> "Pairs":
+        if self.keys is other.keys:
+            np.add(self.counts, other.counts, out=self.counts)
+            return self
+        return self + other
+
+    def __add__(self, other: "Pairs") -> "Pairs":
+        if self.keys is other.keys or np.array_equal(self.keys, other.keys):
+            return Pairs(self.keys, self.counts + other.counts)
+        keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
+        counts = np.bincount(place, np.concatenate([self.counts, other.counts]), len(keys))
+        return Pairs(keys, counts.astype(np.float64, copy=False))
+
+
+@lru_cache(maxsize=2)
+def all_pairs(k: int) -> NDArray[np.int64]:
+    """The keys of all pairs of ``k`` classes."""
+    keys = np.arange(k * k)
+    keys.setflags(write=False)
+    return keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +75,9 @@ class Transition:
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(k), rate)
 
     @classmethod
-    def counted(cls, keys: NDArray[np.int64], counts: Float64s, k: int) -> "Transition":
+    def counted(cls, pairs: Pairs, k: int) -> "Transition":
         """From expected counts; the prior is symmetric noise of the same overall rate."""
+        keys, counts = pairs.keys, pairs.counts
         right, given = np.divmod(keys, k)
         kept = counts[right == given].sum() / max(counts.sum(), 1e-300)
         rate = min(max((1.0 - kept) * k / max(k - 1, 1), 0.0), 1.0)
@@ -44,7 +88,8 @@ class Transition:
         k = len(self.totals)
         right, given = np.divmod(keys, k)
         prior = np.where(right == given, 1.0 - self.rate, 0.0) + self.rate / k
-        counts = self.counts if keys is self.keys else self._look_up(keys)
+        known = keys is self.keys or len(keys) == len(self.keys) == k * k
+        counts = self.counts if known else self._look_up(keys)
         return np.asarray((counts + _PRIOR * k * prior) / (self.totals[right] + _PRIOR * k))
 
     def _look_up(self, keys: NDArray[np.int64]) -> Float64s:
@@ -55,8 +100,13 @@ class Transition:
 
     def matrix(self) -> Float64s:
         """K x K."""
+        return self.square.copy()
+
+    @cached_property
+    def square(self) -> Float64s:
+        """The same, computed once and not to be changed."""
         k = len(self.totals)
-        return self.at(np.arange(k * k)).reshape(k, k)
+        return self.at(all_pairs(k)).reshape(k, k)
 
     @property
     def noise_rate(self) -> float:

@@ -1,16 +1,17 @@
 """Features as directions: what linear discriminants look at, and the sums over it that add up."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working_dtype
+from eigenclean.detect.blocks import Blocks
 
 MAX_COLUMNS = 2048  # with more, columns are folded together: second moments grow with their square
-_KEPT_BYTES = 1 << 29  # prepared rows are kept up to half a gigabyte, and made anew at every reading beyond it
+KEPT_BYTES = 1 << 29  # prepared rows are kept up to half a gigabyte, and made anew at every reading beyond it
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,18 @@ class RowForm:
     @classmethod
     def of(cls, features: Array) -> "RowForm":
         """Learn it from these rows."""
-        chunks = list(row_chunks(len(features), 4 * features.shape[1]))
-        rooted = all(np.min(features[part], initial=0) >= 0 for part in chunks)
-        uncentred = cls(rooted, np.zeros(min(features.shape[1], MAX_COLUMNS)))
-        total = sum(uncentred.apply(features[part]).sum(axis=0, dtype=np.float64) for part in chunks)
-        return cls(rooted, np.asarray(total / len(features)))
+        rooted = never_negative(features)
+        return cls(rooted, direction_sum(features, rooted) / len(features))
+
+    @classmethod
+    def of_blocks(cls, features: Blocks[Array], looks: "Sequence[Look]") -> "RowForm":
+        """Learn it from a `look` at each block."""
+        rooted = all(look.rooted for look in looks)
+        if rooted or not any(look.rooted for look in looks):
+            total = sum((look.directions for look in looks[1:]), looks[0].directions)
+        else:  # some blocks have negative values and others have none
+            total = features.total(direction_sum, given=(False,))
+        return cls(rooted, np.asarray(total / sum(look.n for look in looks)))
 
     def apply(self, features: Array) -> Floats:
         """Rows of length 1, less the centre; a zero row has no direction and stays where it is."""
@@ -47,6 +55,47 @@ class RowForm:
         rows /= length[:, None]
         rows -= self.centre.astype(rows.dtype)
         return rows
+
+
+class Look(NamedTuple):
+    """What is to be known about some rows before they become directions.
+
+    Attributes:
+        n: how many there are.
+        width: columns.
+        itemsize: bytes of a number at work.
+        rooted: whether none of the values is negative.
+        directions: sum of the rows at unit length, after square roots if rooted.
+    """
+
+    n: int
+    width: int
+    itemsize: int
+    rooted: bool
+    directions: Float64s
+
+    @classmethod
+    def at(cls, features: Array) -> "Look":
+        """Look at these rows."""
+        rooted = never_negative(features)
+        itemsize = working_dtype(features.dtype).itemsize
+        n, width = features.shape
+        return cls(n, width, itemsize, rooted, direction_sum(features, rooted))
+
+
+def never_negative(features: Array) -> bool:
+    """Whether no value is below zero."""
+    return all(np.min(features[part], initial=0) >= 0 for part in row_chunks(len(features), 4 * features.shape[1]))
+
+
+def direction_sum(features: Array, rooted: bool) -> Float64s:
+    """Sum of the rows at unit length, before they are centred."""
+    width = features.shape[1]
+    uncentred = RowForm(rooted, np.zeros(min(width, MAX_COLUMNS)))
+    total = np.zeros(min(width, MAX_COLUMNS))
+    for part in row_chunks(len(features), 4 * width):
+        total += uncentred.apply(features[part]).sum(axis=0, dtype=np.float64)
+    return total
 
 
 def folded_together(rows: Floats) -> Floats:
@@ -101,7 +150,7 @@ class UnitRows:
 
     @property
     def _fits(self) -> bool:
-        return self.dtype.itemsize * len(self.features) * len(self.form.centre) <= _KEPT_BYTES
+        return self.dtype.itemsize * len(self.features) * len(self.form.centre) <= KEPT_BYTES
 
     @cached_property
     def _kept(self) -> list[Floats]:
@@ -111,18 +160,26 @@ class UnitRows:
         """Σ w z zᵀ of each fold, products in the precision of the features and sums in float64."""
         d = len(self.form.centre)
         totals = np.zeros((n_folds, d, d))
+        self.add_second_moments(totals, weight)
+        return totals
+
+    def add_second_moments(self, totals: Float64s, weight: Float64s | None) -> None:
+        """Add them to ``totals``, in place."""
         for fold, rows, block in self.blocks():
             if weight is not None:
                 block = block * np.sqrt(weight[rows]).astype(block.dtype)[:, None]
             totals[fold] += block.T @ block
-        return totals
 
     def class_sums(self, members: Any, n_folds: int) -> tuple[Float64s, Float64s]:
         """Σ r z (folds x K x d) and Σ r (folds x K) for soft memberships r: n x K, an array or sparse."""
         k, d = members.shape[1], len(self.form.centre)
         sums, counts = np.zeros((n_folds, k, d)), np.zeros((n_folds, k))
+        self.add_class_sums(sums, counts, members)
+        return sums, counts
+
+    def add_class_sums(self, sums: Float64s, counts: Float64s, members: Any) -> None:
+        """Add them to ``sums`` and ``counts``, in place."""
         for fold, rows, block in self.blocks():
             own = members[rows]
             sums[fold] += own.T.astype(block.dtype) @ block
             counts[fold] += own.sum(axis=0, dtype=np.float64)
-        return sums, counts

@@ -62,6 +62,11 @@ class EmbeddedSource(Source):
             self._held = np.asarray(self._features[: len(self)])
         return self._held
 
+    @property
+    def in_memory(self) -> bool:
+        """Features in the cache are on the disk."""
+        return self._held is not None or isinstance(self._features, np.ndarray)
+
     def data_hash(self) -> str:
         """That of the raw source: it does not depend on the encoder."""
         if self._keys is not None and isinstance(self.raw.images, LazyImages):

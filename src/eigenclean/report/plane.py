@@ -1,11 +1,12 @@
 """The features seen from the side where they spread most: two principal components of a sample."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenclean.arrays import Floats, Ints
+from eigenclean.arrays import Array, Floats, Ints
 from eigenclean.errors import InvalidData
 from eigenclean.report.names import Names
 from eigenclean.verdict import Verdict
@@ -16,19 +17,18 @@ _MOST_BYTES = 1 << 28
 _ROUNDS = 12
 
 
-def plane(verdict: Verdict, names: Names, features: ArrayLike | None) -> dict[str, Any] | None:
+Features = ArrayLike | Callable[[Ints], Array]  # all of them, or a function that fetches those of some rows
+
+
+def plane(verdict: Verdict, names: Names, features: Features | None) -> dict[str, Any] | None:
     """Points of a fixed random sample and of the worst suspects, in [0, 1] x [0, 1]; None without features."""
     if features is None or len(verdict) == 0:
         return None
-    table = features if isinstance(features, np.ndarray) else np.asarray(features)
-    if len(table) != len(verdict) or table.ndim < 2 or table.dtype.kind not in "fiub":
-        raise InvalidData(
-            f"report: features must be numbers, one row for each of the {len(verdict)} labels, "
-            f"got shape {table.shape} of type {table.dtype}"
-        )
-    width = int(np.prod(table.shape[1:]))
-    rows = _sampled(verdict, min(MOST_POINTS, max(2, _MOST_BYTES // (4 * max(1, width)))))
-    block = table[rows].reshape(len(rows), width).astype(np.float32)
+    if callable(features):
+        rows = _sampled(verdict, MOST_POINTS)
+        block = np.asarray(features(rows)).astype(np.float32)
+    else:
+        rows, block = _some(verdict, features)
     points, explained = principal_plane(np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0))
     p_wrong = 1.0 - np.nan_to_num(np.asarray(verdict.p_clean)[rows], nan=0.5)
     flagged = np.asarray(verdict.flagged)[rows]
@@ -45,6 +45,18 @@ def plane(verdict: Verdict, names: Names, features: ArrayLike | None) -> dict[st
         "flagged": flagged.tolist(),
         "p_wrong": p_wrong.astype(float).round(3).tolist(),
     }
+
+
+def _some(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
+    table = features if isinstance(features, np.ndarray) else np.asarray(features)
+    if len(table) != len(verdict) or table.ndim < 2 or table.dtype.kind not in "fiub":
+        raise InvalidData(
+            f"report: features must be numbers, one row for each of the {len(verdict)} labels, "
+            f"got shape {table.shape} of type {table.dtype}"
+        )
+    width = int(np.prod(table.shape[1:]))
+    rows = _sampled(verdict, min(MOST_POINTS, max(2, _MOST_BYTES // (4 * max(1, width)))))
+    return rows, table[rows].reshape(len(rows), width).astype(np.float32)
 
 
 def principal_plane(block: Floats) -> tuple[Floats, float]:

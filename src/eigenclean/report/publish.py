@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eigenclean.files import make_folder, replacing, write_text
+from eigenclean.files import make_folder, replacing, sweep, write_text
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.report.render import render
@@ -23,6 +23,7 @@ def results_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     folder = Path(path)
     new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
+    sweep(folder)  # what a run that was killed left behind
     try:
         with suppress(_OnlyTrying), replacing(folder / "verdict.parquet"):
             raise _OnlyTrying
@@ -46,13 +47,17 @@ def publish(
     reliability: Reliability | None = None,
     csv: bool = False,
     report: bool = True,
+    written: Path | None = None,
+    data_hash: str | None = None,
 ) -> dict[str, Any]:
     """Write verdict.parquet, summary.json and report.html into ``folder``; return the summary.
 
     ``facts`` go into the summary too; ``quality`` and ``reliability`` into the report, when the truth is known. The
-    report is drawn before anything is written, so that an error leaves the folder as it was.
+    report is drawn before anything is written, so that an error leaves the folder as it was. A verdict that was
+    streamed has been ``written`` to a file already, and its ``data_hash`` is known; then features are not read
+    again but for those on the map.
     """
-    run = {"seconds": seconds, "version": __version__, "data_hash": source.data_hash()}
+    run = {"seconds": seconds, "version": __version__, "data_hash": data_hash or source.data_hash()}
     page = None
     if report:
         shown = {
@@ -65,7 +70,7 @@ def publish(
         page = render(
             summarize(
                 verdict,
-                features=source.features(),
+                features=source.features() if written is None else source.take,
                 images=source.images,
                 texts=source.texts,
                 run=shown,
@@ -74,7 +79,7 @@ def publish(
             )
         )
     noted = {"estimated_noise_rate_interval": list(noise_rate_interval(verdict.p_clean)), **run, **(facts or {})}
-    verdict.save(folder, csv=csv, **noted)
+    verdict.save(folder, csv=csv, written=written, **noted)
     if page is not None:
         write_text(folder / "report.html", page)
     return verdict.summary(**noted)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array, Floats
 from eigenclean.errors import InvalidData
@@ -15,7 +14,7 @@ from eigenclean.report.confusion import confusion
 from eigenclean.report.histograms import histograms
 from eigenclean.report.measured import finite, measured
 from eigenclean.report.names import Names
-from eigenclean.report.plane import plane
+from eigenclean.report.plane import Features, plane
 from eigenclean.report.thumbnails import thumbnails
 from eigenclean.report.transition import transition
 from eigenclean.report.words import count, in_ten, percent, plain, plural, probability, setting
@@ -30,7 +29,7 @@ _RUN = ("source", "encoder", "skipped", "created", "seconds", "version", "data_h
 def summarize(
     verdict: Verdict,
     *,
-    features: ArrayLike | None = None,
+    features: Features | None = None,
     images: Sequence[Any] | Array | None = None,
     texts: Sequence[Any] | Array | None = None,
     run: Mapping[str, Any] | None = None,
@@ -41,7 +40,7 @@ def summarize(
 
     Args:
         verdict: what a detector thinks of every label.
-        features: one row per label, for the map; left out, there is no map.
+        features: one row per label, for the map, or a function that fetches some rows; left out, there is no map.
         images: one picture per label, for the gallery.
         texts: one text per label, for the gallery.
         run: facts of the run: ``source``, ``command``, ``seconds``, ``version``, ``data_hash``, ``created``.
@@ -155,7 +154,7 @@ def _classes(names: Names, p_wrong: Floats) -> dict[str, Any]:
     }
 
 
-def _map(verdict: Verdict, names: Names, features: ArrayLike | None) -> dict[str, Any] | None:
+def _map(verdict: Verdict, names: Names, features: Features | None) -> dict[str, Any] | None:
     picture = plane(verdict, names, features)
     if picture is not None:
         picture["ids"] = [plain(verdict.ids[row].item(), 80) for row in picture.pop("row")]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.base import Source
@@ -16,12 +18,15 @@ from eigenclean.sources.frames import FrameRows, as_matrix, as_vector, is_frame
 from eigenclean.sources.hf import HfRows, is_saved_dataset
 from eigenclean.sources.images import ImageSource
 from eigenclean.sources.ipc import IpcRows
+from eigenclean.sources.mapped import map_array
 from eigenclean.sources.memory import MemorySource, check_texts
 from eigenclean.sources.named import LAYOUTS, is_named, open_named
 from eigenclean.sources.npy import open_npy, read_labels
 from eigenclean.sources.npz import open_npz
 from eigenclean.sources.parquet import ParquetRows
 from eigenclean.sources.raw import TextSource
+from eigenclean.sources.reading import reading
+from eigenclean.sources.shards import ShardedSource, shard_files
 from eigenclean.sources.splits import choose_split
 from eigenclean.sources.tables import Rows, open_table
 
@@ -37,8 +42,8 @@ _TABLES: dict[str, Callable[..., Rows]] = {
     ".tsv": CsvRows,
 }
 _SUPPORTED = (
-    f"{', '.join([*_ARRAYS, *_TABLES])} files, saved Hugging Face data set folders, folders of class folders of "
-    f"images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
+    f"{', '.join([*_ARRAYS, *_TABLES])} files and folders of them, saved Hugging Face data set folders, folders of "
+    f"class folders of images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
 )
 _PARTS = ("features", "labels", "ids", "images", "texts")
 
@@ -62,9 +67,11 @@ def open_source(
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
             the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
             original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
-            set ("digits"), a data frame of any library, a pair ``(features, labels)``, or a dict of arrays
-            ``features``, ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
-        labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file.
+            set ("digits"), a folder of such files as shards, a data frame of any library, a pair
+            ``(features, labels)``, or a dict of arrays ``features``, ``images`` or ``texts``, ``labels`` and
+            perhaps ``ids``.
+        labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
+            of them.
         label_column: column of the labels in a table; by default "label" or a similar name.
         feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
             numbers, else all columns of numbers that are not labels or ids.
@@ -111,11 +118,15 @@ def _open_path(
     suffix = path.suffix.lower()
     options = {"image_root": path if os.path.isdir(path) else path.parent, "raw": raw, **_only_given(columns)}
     if os.path.isdir(path):  # unlike Path.is_dir, never an error
-        if _kind_of_folder(path, name) == "images":
+        kind = _kind_of_folder(path, name)
+        if kind == "images":
             _refuse_columns(columns, name=name)
             return open_folder(path, name=name, split=split, labels=labels)
         _refuse_split(split, name=name)
-        return open_table(HfRows(path, name=name), labels=labels, **options)
+        if kind == "shards":
+            return _open_shards(path, name, labels, columns, options)
+        rows = HfRows(path, name=name)
+        return _from_files(open_table(rows, labels=labels, **options), rows.paths)
     if is_named(name) and not os.path.exists(path):
         _refuse_columns(columns, name=name)
         return _relabelled(open_named(name, split=split), labels)
@@ -127,12 +138,59 @@ def _open_path(
         near = difflib.get_close_matches(name.partition(":")[0], LAYOUTS, n=1) if ":" in name else []
         hint = f", or did you mean {near[0]}:PATH?" if near else ""
         raise InvalidData(f"there is no file or folder {name}; check the path{hint}")
+    if suffix in _ARRAYS or suffix in _TABLES:
+        return _open_file(path, name, labels, columns, options)
+    raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
+
+
+def _open_file(
+    path: Path, name: str, labels: Array | None, columns: Mapping[str, Any], options: Mapping[str, Any]
+) -> Source:
+    suffix = path.suffix.lower()
     if suffix in _ARRAYS:
         _refuse_columns(columns, name=name)
-        return _ARRAYS[suffix](path, name=name, labels=labels)
+        return _from_files(_ARRAYS[suffix](path, name=name, labels=labels), [path])
+    rows = _TABLES[suffix](path, name=name)
+    return _from_files(open_table(rows, labels=labels, **options), [path])
+
+
+def _open_shards(
+    folder: Path, name: str, labels: Array | None, columns: Mapping[str, Any], options: Mapping[str, Any]
+) -> Source:
+    files = shard_files(folder, [*_ARRAYS, *_TABLES])
+    taken = 0
+
+    def opened(path: Path) -> Source:
+        nonlocal taken
+        shard_name = str(Path(name) / path.name)
+        if labels is None:
+            return _open_file(path, shard_name, None, columns, options)
+        n = _n_rows(path, shard_name)
+        own = labels[taken : taken + n]
+        if len(own) < n:
+            raise InvalidData(
+                f"{name}: features and labels must have equal length, got {len(labels)} labels, which end within "
+                f"{shard_name}"
+            )
+        taken += n
+        return _open_file(path, shard_name, own, columns, options)
+
+    return ShardedSource(name, [opened(path) for path in files], labels=labels)
+
+
+def _n_rows(path: Path, name: str) -> int:
+    suffix = path.suffix.lower()
     if suffix in _TABLES:
-        return open_table(_TABLES[suffix](path, name=name), labels=labels, **options)
-    raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
+        return _TABLES[suffix](path, name=name).count()
+    if suffix == ".npz":
+        raise InvalidOption(f"{name}: .npz shards have their own labels; leave --labels out")
+    with reading(name, ".npy file"):
+        return len(map_array(path, name=name))
+
+
+def _from_files(source: Source, files: Sequence[Path]) -> Source:
+    source.files = files
+    return source
 
 
 def _relabelled(source: ImageSource, labels: Array | None) -> ImageSource:
@@ -167,7 +225,15 @@ def _open_arrays(source: Any, labels: Array | None) -> Source:
 
 
 def _given_labels(labels: Any) -> Array:
-    return read_labels(Path(labels)) if isinstance(labels, str | os.PathLike) else as_vector(labels)
+    if not isinstance(labels, str | os.PathLike):
+        return as_vector(labels)
+    path = Path(labels)
+    if not os.path.isdir(path):
+        return read_labels(path)
+    parts = [read_labels(file) for file in shard_files(path, [".npy", ".txt", ".csv"])]
+    if not parts:
+        raise InvalidData(f"the folder {path} has no label files (.npy, .txt or .csv)")
+    return np.concatenate(parts)
 
 
 def _only_given(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,8 +258,11 @@ def _kind_of_folder(path: Path, name: str) -> str:
             return "saved"
         if is_image_folder(path):
             return "images"
+        if shard_files(path, [*_ARRAYS, *_TABLES]):
+            return "shards"
     except OSError as error:
         raise InvalidData(f"the folder {name} cannot be read: {error.strerror}; check its permissions") from None
     raise InvalidData(
-        f"{name} is a folder, but no saved data set and no class folders of images; supported are {_SUPPORTED}"
+        f"{name} is a folder, but no saved data set and no class folders of images, and it has no shards; "
+        f"supported are {_SUPPORTED}"
     )

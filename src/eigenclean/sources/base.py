@@ -4,17 +4,41 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from eigenclean.arrays import Array, check_labels, row_chunks
+from eigenclean.arrays import Array, Ints, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.sources.lazy_images import LazyImages
 
 if TYPE_CHECKING:
     from eigenclean.sources.tables import Rows
+
+
+class Reader(ABC):
+    """Reads any rows of a source; small, so that it can be sent to where they are needed."""
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> Array:
+        """The features of rows ``start`` to ``stop``."""
+
+    def where(self, row: int) -> str:
+        """Where to look for a row when something is wrong with it."""
+        return f"row {row}"
+
+
+class ArrayReader(Reader):
+    """Rows of an array in memory."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def read(self, start: int, stop: int) -> Array:
+        """A slice."""
+        return self._array[start:stop]
 
 
 class Source(ABC):
@@ -28,6 +52,7 @@ class Source(ABC):
         texts: one text per row for showing, or None.
         table: that it was read from; None for other formats.
         label_column: name of the column of the labels there; None when they came from elsewhere.
+        files: the files that the rows are read from; empty for what is in memory.
         splits: names of the parts that the data set comes in, for ``open_source(..., split=...)``; often none.
     """
 
@@ -38,11 +63,17 @@ class Source(ABC):
     texts: Sequence[str] | None = None
     table: "Rows | None" = None
     label_column: str | None = None
+    files: Sequence[Path] = ()
     splits: Sequence[str] = ()
 
     @abstractmethod
     def features(self) -> Array:
         """All features, n x d; memory-mapped where the format allows."""
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the features take no more memory than they do already."""
+        return not self.files
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -64,6 +95,34 @@ class Source(ABC):
             yield Evidence(ids=self.ids[part], labels=self.labels[part], features=block)
             start = part.stop
 
+    def blocks(self, rows: int) -> Iterator[Array]:
+        """The features alone, ``rows`` rows at a time, read anew: never more than a block or two in memory."""
+        return self._blocks(rows)
+
+    def kind(self) -> tuple[int, np.dtype[Any]]:
+        """Columns and type of the features, without reading them all."""
+        first = next(iter(self._blocks(1)))
+        return int(first.shape[1]), first.dtype
+
+    def take(self, rows: Ints) -> Array:
+        """The features of these rows, in the order of ``rows``."""
+        order = np.argsort(rows, kind="stable")
+        wanted, start, found = rows[order], 0, []
+        for block in self._blocks(65_536):
+            own = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, start + len(block))]
+            found.append(block[own - start])
+            start += len(block)
+        together = np.concatenate(found)
+        return np.asarray(together[np.argsort(order, kind="stable")])
+
+    def reader(self) -> Reader:
+        """Someone who reads any rows, for others to take along; the whole array where that is all there is."""
+        return ArrayReader(self.features())
+
+    def where(self, row: int) -> str:
+        """Where to look for a row when something is wrong with it."""
+        return f"row {row}"
+
     def data_hash(self) -> str:
         """A fingerprint of labels and features (not of ids or file format): equal data, equal hash."""
         return fingerprint(self.labels, self._blocks(65_536))
@@ -83,17 +142,34 @@ class Source(ABC):
 
 def fingerprint(labels: Array, content: Iterable[Array] | str) -> str:
     """Of labels, and of rows (in blocks; how they are cut does not matter) or a fingerprint of them."""
-    first, second = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
-    _feed_labels(first, labels)
+    taking = Fingerprint(labels)
     if isinstance(content, str):
-        second.update(content.encode())
-        content = ()
-    for number, block in enumerate(content):
+        return taking.value(content.encode())
+    for block in content:
+        taking.add(block)
+    return taking.value()
+
+
+class Fingerprint:
+    """The same for someone who sees the blocks one after the other anyway."""
+
+    def __init__(self, labels: Array) -> None:
+        self._labels, self._rows = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+        self._begun = False
+        _feed_labels(self._labels, labels)
+
+    def add(self, block: Array) -> None:
+        """The next rows."""
         little = block.dtype.newbyteorder("<")
-        if number == 0:
-            second.update(f"{little.str}{block.shape[1:]}".encode())
-        second.update(_bytes(block, little))
-    return hashlib.blake2b(first.digest() + second.digest(), digest_size=16).hexdigest()
+        if not self._begun:
+            self._rows.update(f"{little.str}{block.shape[1:]}".encode())
+            self._begun = True
+        self._rows.update(_bytes(block, little))
+
+    def value(self, more: bytes = b"") -> str:
+        """The fingerprint."""
+        self._rows.update(more)
+        return hashlib.blake2b(self._labels.digest() + self._rows.digest(), digest_size=16).hexdigest()
 
 
 def _bytes(values: Array, dtype: np.dtype[Any]) -> memoryview:

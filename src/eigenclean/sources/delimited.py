@@ -37,7 +37,7 @@ class CsvRows(Rows):
             self.schema = self._open(None).schema
             _ = self.schema.names  # decoded only now, and they may be damaged too
 
-    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Blocks of the file, never the whole of it."""
         # The first block fixes the types, and 1 may be followed by 1.5 a million lines later.
         kinds = {

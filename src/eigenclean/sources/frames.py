@@ -25,7 +25,7 @@ class FrameRows(Rows):
         self._table = to_table(frame)
         self.schema = self._table.schema
 
-    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Slices of the frame."""
         yield from self._table.select(list(columns)).to_batches()
 

@@ -17,7 +17,11 @@ _END = _MARK + bytes(4)
 
 
 class IpcRows(Rows):
-    """The columns of one or several Arrow files with the same columns."""
+    """The columns of one or several Arrow files with the same columns.
+
+    Attributes:
+        paths: the files.
+    """
 
     def __init__(self, paths: Sequence[Path], *, name: str) -> None:
         self.name = name
@@ -35,24 +39,27 @@ class IpcRows(Rows):
                     f"{name}: {path.name} must have the same columns as {paths[0].name}; save it again"
                 )
 
-    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Record batches as they are in the files; without compression they are views of the mapped file."""
         names = list(columns)
         for path in self.paths:
             with reading(str(path), "Arrow file"):
-                for batch in record_batches(open_ipc(path, [self.schema.names.index(name) for name in names])):
+                places = [self.schema.names.index(name) for name in names]
+                for batch in record_batches(open_ipc(path, places, mapped=mapped)):
                     wanted = batch.select(names)
                     wanted.validate(full=True)  # offsets in a damaged file could point anywhere
                     yield wanted
 
 
-def open_ipc(path: Path, fields: list[int] | None = None) -> _Reader:
-    """A reader of the mapped file; of a stream, only those fields."""
-    source = pa.memory_map(str(path))
+def open_ipc(path: Path, fields: list[int] | None = None, *, mapped: bool = True) -> _Reader:
+    """A reader of the file, mapped or not; of a stream, only those fields."""
+    source = pa.memory_map(str(path)) if mapped else pa.OSFile(str(path), "rb")
+    wanted = pa.ipc.IpcReadOptions(included_fields=fields)
     if source.read(len(_FILE)) == _FILE:
-        return pa.ipc.open_file(source)  # told which fields to read, it would copy them out of the map
+        # Told which fields to read, it would copy them out of the map.
+        return pa.ipc.open_file(source) if mapped else pa.ipc.open_file(source, options=wanted)
     source.seek(0)
-    return pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(included_fields=fields))
+    return pa.ipc.open_stream(source, options=wanted)
 
 
 def record_batches(reader: _Reader) -> Iterator[pa.RecordBatch]:

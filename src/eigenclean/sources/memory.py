@@ -1,9 +1,15 @@
 """Arrays that are in memory, or mapped into it."""
 
-from eigenclean.arrays import Array, check_ids, check_labels, check_table
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Ints, check_ids, check_labels, check_table
 from eigenclean.errors import InvalidData
-from eigenclean.sources.base import Source
+from eigenclean.sources.base import Reader, Source
 from eigenclean.sources.lazy_images import LazyImages
+from eigenclean.sources.mapped import MapReader, is_whole_map, read_blocks
 
 
 class MemorySource(Source):
@@ -40,6 +46,25 @@ class MemorySource(Source):
     def features(self) -> Array:
         """The features as they were given."""
         return self._features
+
+    def kind(self) -> tuple[int, np.dtype[Any]]:
+        """As the array says."""
+        return int(self._features.shape[1]), self._features.dtype
+
+    def take(self, rows: Ints) -> Array:
+        """These rows of the array."""
+        return np.asarray(self._features[rows])
+
+    def reader(self) -> Reader:
+        """Of the file, if the array is one."""
+        if is_whole_map(self._features):
+            return MapReader(self._features, name=self.name)
+        return super().reader()
+
+    def _blocks(self, rows: int) -> Iterator[Array]:
+        if is_whole_map(self._features):
+            return read_blocks(self._features, rows, name=self.name)
+        return super()._blocks(rows)
 
 
 def refuse_empty(n_rows: int, *, by: str) -> None:

@@ -27,7 +27,7 @@ class ParquetRows(Rows):
         """As its footer says."""
         return self._n_rows
 
-    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Pages of the wanted columns only."""
         names = list(columns)
         # Not memory-mapped: pages are decoded into new memory anyway, and if the file is rewritten meanwhile, a map
@@ -41,3 +41,24 @@ class ParquetRows(Rows):
                 wanted = batch.select(names)  # a name with a dot may have brought others along
                 wanted.validate(full=True)
                 yield wanted
+
+    def stream_rows(self, columns: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Only the row groups that have them are read."""
+        names = list(columns)
+        with (
+            reading(self.name, "Parquet file"),
+            pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
+        ):
+            first = 0
+            for group in range(file.metadata.num_row_groups):
+                n = file.metadata.row_group(group).num_rows
+                if first < stop and start < first + n:
+                    seen = first
+                    for batch in file.iter_batches(row_groups=[group], columns=names):
+                        low, high = max(start - seen, 0), min(stop - seen, batch.num_rows)
+                        seen += batch.num_rows
+                        if low < high:
+                            wanted = batch.select(names).slice(low, high - low)
+                            wanted.validate(full=True)
+                            yield wanted
+                first += n

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from eigenclean.arrays import Array, check_ids, check_labels
 from eigenclean.errors import InvalidData
-from eigenclean.sources.base import Source
+from eigenclean.sources.base import Reader, Source
 from eigenclean.sources.blocks import blocks, regroup, stack, texts, vector
 from eigenclean.sources.columns import Columns, choose_columns
 from eigenclean.sources.image_cells import image_column as image_cells
@@ -34,8 +34,19 @@ class Rows(ABC):
     schema: pa.Schema
 
     @abstractmethod
-    def stream(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The columns in order, about ``rows`` rows at a time."""
+    def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
+        """The columns in order, about ``rows`` rows at a time; not ``mapped``, memory is free again after them."""
+
+    def stream_rows(self, columns: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, ``start`` to ``stop``; where the format does not know where they are, by looking for them."""
+        seen = 0
+        for batch in self.stream(columns, _PIECE, mapped=False):
+            first, last = max(start - seen, 0), min(stop - seen, batch.num_rows)
+            if first < last:
+                yield batch.slice(first, last - first)
+            seen += batch.num_rows
+            if seen >= stop:
+                break
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """The columns, all rows."""
@@ -98,6 +109,22 @@ def open_table(
     return made
 
 
+class TableReader(Reader):
+    """Reads any rows of a table."""
+
+    def __init__(self, rows: Rows, columns: Sequence[str], *, name: str) -> None:
+        self._rows, self._columns, self._name = rows, columns, name
+
+    def read(self, start: int, stop: int) -> Array:
+        """As one array."""
+        found = list(blocks(lambda: self._rows.stream_rows(self._columns, start, stop), by=self._name))
+        if sum(map(len, found)) != stop - start:
+            raise InvalidData(
+                f"{self._name} has fewer rows than when it was opened; run again when nobody changes it"
+            )
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+
 class TableSource(Source):
     """Rows of a table; labels, ids and texts are read at once, features when they are wanted."""
 
@@ -114,12 +141,17 @@ class TableSource(Source):
         """All features; not copied when they are one list column in one piece of memory, or of a mapped file."""
         return stack(self._parts(_PIECE), len(self))
 
-    def _blocks(self, rows: int) -> Iterator[Array]:
-        return regroup(self._parts(rows), rows)
+    def reader(self) -> Reader:
+        """Of the wanted columns."""
+        return TableReader(self._rows, self._columns.features, name=self.name)
 
-    def _parts(self, rows: int) -> Iterator[Array]:
+    def _blocks(self, rows: int) -> Iterator[Array]:
+        return regroup(self._parts(rows, mapped=False), rows)
+
+    def _parts(self, rows: int, *, mapped: bool = True) -> Iterator[Array]:
         seen = 0
-        for block in blocks(lambda: self._rows.stream(self._columns.features, rows), by=self.name):
+        columns = self._columns.features
+        for block in blocks(lambda: self._rows.stream(columns, rows, mapped=mapped), by=self.name):
             seen += len(block)
             if seen <= len(self):
                 yield block

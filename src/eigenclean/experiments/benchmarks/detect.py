@@ -140,12 +140,13 @@ def record(results: list[Result], date: str, busy: float | None = None) -> dict[
     }
 
 
-def noisy_features(rows: int, columns: int, classes: int, seed: int = 0) -> tuple[Array, Ints]:
+def noisy_features(rows: int, columns: int, classes: int, seed: int = 0, draw: int = 0) -> tuple[Array, Ints]:
     """Features like those of a network's last layer, in float32, and labels of which 20 % were drawn anew.
 
     A feature is the positive part of its class's mean, plus a few directions in which all classes vary, plus noise.
     Strengths are such that the spectrum of a class, and so the work of finding its vector, is that of real
-    features: the second eigenvalue is about a tenth of the first. Rows are in no order.
+    features: the second eigenvalue is about a tenth of the first. Rows are in no order; another ``draw`` has other
+    rows of the same classes.
 
     >>> X, y = noisy_features(100, 8, classes=3)
     >>> X.shape, X.dtype, float(X.min()), y.shape
@@ -155,6 +156,8 @@ def noisy_features(rows: int, columns: int, classes: int, seed: int = 0) -> tupl
     means = rng.standard_normal((classes, columns), dtype=np.float32)
     directions = rng.standard_normal((_DIRECTIONS, columns), dtype=np.float32)
     directions /= np.sqrt(np.arange(1, _DIRECTIONS + 1, dtype=np.float32))[:, None]
+    if draw:
+        rng = np.random.default_rng([seed, draw])
     truth = rng.integers(classes, size=rows)
     features = rng.standard_normal((rows, columns), dtype=np.float32)
     for part in row_chunks(rows, features.itemsize * columns):

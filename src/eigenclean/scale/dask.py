@@ -1,0 +1,352 @@
+"""On a cluster: the detectors' own blocks as Dask tasks. This is all of the engine; Dask does the rest."""
+
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenclean.arrays import (
+    Array,
+    Bools,
+    Float64s,
+    Ints,
+    check_labels,
+    check_table,
+    locate_labels,
+    not_finite,
+    row_chunks,
+)
+from eigenclean.detect import Detector, detector
+from eigenclean.detect.blocks import TOGETHER, Blocks, added, rows_per_block
+from eigenclean.detect.decisions import Decision
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.extras import require
+from eigenclean.files import make_folder, replacing
+from eigenclean.scale.resources import free_memory
+from eigenclean.sources import Source
+from eigenclean.sources.base import Reader
+from eigenclean.verdict import Verdict, frame, join, ranks, write_frame
+
+T = TypeVar("T")
+U = TypeVar("U")
+_PATIENCE = "10s"  # with a scheduler that does not answer
+
+
+class DaskBlocks(Blocks[T]):
+    """Blocks as Dask tasks, on whatever scheduler is current; kept ones stay with the workers."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = list(parts)
+        self._dask: Any = require("dask", extra="dask", caller="the dask engine")
+
+    def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "DaskBlocks[U]":
+        """A task for each block."""
+        return self._like(self._calls(function, others, given))
+
+    def keep(self) -> "DaskBlocks[T]":
+        """Persisted: computed now, and again by Dask if a worker is lost."""
+        return self._like(self._dask.persist(*self._parts))
+
+    def total(
+        self,
+        function: Callable[..., U],
+        *others: Blocks[Any],
+        given: Sequence[Any] = (),
+        start: Callable[[], U] | None = None,
+    ) -> U:
+        """A tree of sums, in the order of `Tree`; in each branch one after the other, so that few are held."""
+        sums = self._calls(function if start is None else _FromStart(function, start), others, given)
+        add = self._dask.delayed(added, pure=False)
+        while len(sums) > 1:
+            sums = [reduce(add, sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
+        result: U = self._dask.compute(sums[0])[0]
+        return result
+
+    def beside(self, items: Sequence[U]) -> "DaskBlocks[U]":
+        """Each item in a task of its own."""
+        return self._like([self._shared(item) for item in items])
+
+    def first(self) -> T:
+        """Computed alone."""
+        result: T = self._dask.compute(self._parts[0])[0]
+        return result
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._dask.compute(*self._parts))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @property
+    def parts(self) -> list[Any]:
+        """The Dask objects, one for each block."""
+        return self._parts
+
+    def _calls(self, function: Callable[..., U], others: Sequence[Blocks[Any]], given: Sequence[Any]) -> list[Any]:
+        call = self._dask.delayed(function, pure=False, traverse=False)
+        shared = [self._shared(value) for value in given]
+        beside = [other.parts for other in others if isinstance(other, DaskBlocks)]
+        assert len(beside) == len(others)
+        return [call(*parts, *shared) for parts in zip(self._parts, *beside, strict=True)]
+
+    def _shared(self, value: Any) -> Any:
+        # In the graph rather than scattered: what is scattered dies with its worker.
+        return self._dask.delayed(value, name=f"given-{uuid.uuid4().hex}", traverse=False)
+
+    def _like(self, parts: Sequence[Any]) -> "DaskBlocks[Any]":
+        other: DaskBlocks[Any] = DaskBlocks(parts)
+        other.budget = self.budget
+        return other
+
+
+@dataclass(frozen=True)
+class DaskVerdict:
+    """A verdict whose rows are still with the workers.
+
+    Attributes:
+        frames: an Arrow table for each block, as Dask objects.
+        judge: the fitted detector.
+        made_by: how the verdict came about.
+        engine: plain facts for the summary.
+        n_flagged: how many labels look wrong.
+    """
+
+    frames: DaskBlocks[Any]
+    judge: Detector
+    made_by: Mapping[str, Any]
+    engine: Mapping[str, Any]
+    n_flagged: int
+
+    def compute(self) -> Verdict:
+        """All of it in the memory of this process."""
+        return join(list(self.frames))
+
+    def to_parquet(self, folder: Path) -> Path:
+        """A new folder of Parquet files, one a block, written by the workers: they must see the folder too."""
+        make_folder(folder)
+        paths = [folder / f"part-{number:05d}.parquet" for number in range(len(self.frames))]
+        self.frames.total(_write_part, self.frames.beside(paths))
+        return folder
+
+
+def judge_dask(
+    features: Any,
+    labels: Any = None,
+    *,
+    ids: Any = None,
+    judge: Detector | None = None,
+    decision: Decision | None = None,
+) -> DaskVerdict:
+    """Judge rows on a Dask cluster, on the current client or else Dask's default scheduler.
+
+    Args:
+        features: a Dask array (n x d) or data frame, or a source that `eigenclean.open_source` opened, such as a
+            folder of Parquet files that all workers can read.
+        labels: a Dask array or series, or an array; left out for a source, which has its own.
+        ids: an array of unique ids; by default 0, 1, 2, …, or those of the source.
+        judge: the detector; one that is fitted judges by what it knows. None takes the default judge.
+        decision: which labels to flag; None takes the detector's own threshold.
+    """
+    judge = detector() if judge is None else judge
+    fitted = judge.__sklearn_is_fitted__()
+    judge = judge if fitted else clone(judge)
+    judge.check_in_blocks()
+    with _quietly():
+        blocks, sizes = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
+        if isinstance(features, Source):
+            labels = features.labels if labels is None else labels
+            ids = features.ids if ids is None else ids
+        blocks.budget = free_memory() // 4
+        classes, codes = _codes(blocks, sizes, labels, judge if fitted else None)
+        learned = judge.judge_blocks(blocks, codes) if fitted else judge.learn_blocks(blocks, codes, classes)
+        # The cut is fitted here, to all scores: nothing else of the size of the data comes to this process.
+        kept = learned.scores.keep()
+        scores, here = np.concatenate(list(kept)), np.concatenate(list(codes))
+        if not fitted:
+            judge.fit_scores(scores, here)
+        weighed = judge.weigh(scores, here, decision)
+        rank, parts = ranks(weighed.p_clean, scores), _parts(sizes)
+        flagged = blocks.beside([weighed.flagged[part] for part in parts])
+        suggestions = learned.suggest(flagged.map(np.flatnonzero), weighed.cut)
+        own_ids = np.arange(len(scores)) if ids is None else np.asarray(ids)
+        beside = [blocks.beside([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)]
+        given = (judge.classes_, weighed.made_by)
+        frames = kept.map(_frame, codes, flagged, suggestions, *beside, given=given).keep()
+        assert isinstance(frames, DaskBlocks)
+    engine: dict[str, Any] = {"name": "dask", "blocks": len(blocks)}
+    if "vectors" in weighed.made_by:
+        engine["vectors"] = weighed.made_by["vectors"]
+    return DaskVerdict(frames, judge, weighed.made_by, engine, int(weighed.flagged.sum()))
+
+
+@contextmanager
+def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """A client of the scheduler at that address, or of a cluster of processes on this machine."""
+    distributed: Any = require("distributed", extra="dask", caller="--engine dask")
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=True)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InvalidOption(
+                f"--scheduler: there is no Dask scheduler at {scheduler} ({reason}); start one with "
+                "`dask scheduler`"
+            ) from None
+        with client:
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=logging.ERROR,  # a worker that closes slowly is no news to the user
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+class _FromStart:
+    """A sum of one block, for functions that add to a sum so far."""
+
+    def __init__(self, function: Callable[..., Any], start: Callable[[], Any]) -> None:
+        self._function, self._start = function, start
+
+    def __call__(self, *parts: Any) -> Any:
+        return self._function(self._start(), *parts)
+
+
+def _source_blocks(source: Source) -> tuple[DaskBlocks[Array], list[int]]:
+    dask: Any = require("dask", extra="dask", caller="--engine dask")
+    width, dtype = source.kind()
+    parts = list(row_chunks(len(source), 1, rows_per_block(len(source), width, dtype)))
+    reader = dask.delayed(source.reader(), name=f"reader-{uuid.uuid4().hex}", traverse=False)
+    read = dask.delayed(_read, pure=False)
+    blocks: DaskBlocks[Array] = DaskBlocks([read(reader, part.start, part.stop, source.name) for part in parts])
+    return blocks, [part.stop - part.start for part in parts]
+
+
+def _array_blocks(features: Any) -> tuple[DaskBlocks[Array], list[int]]:
+    """Blocks of a Dask array, cut where they would be cut in memory, so that the verdict is the same."""
+    if hasattr(features, "to_dask_array"):
+        features = features.to_dask_array(lengths=True)
+    if not hasattr(features, "to_delayed"):
+        raise InvalidData(f"judge_dask: features must be a Dask array or data frame, got {type(features).__name__}")
+    check_table(features, by="judge_dask")
+    if np.isnan(features.shape[0]):
+        features = features.compute_chunk_sizes()
+    n, width = map(int, features.shape)
+    features = features.rechunk((rows_per_block(n, width, features.dtype), width))
+    dask: Any = require("dask", extra="dask", caller="judge_dask")
+    check = dask.delayed(_checked, pure=False)
+    sizes = [int(size) for size in features.chunks[0]]
+    starts = np.cumsum([0, *sizes]).tolist()
+    parts = features.to_delayed().ravel()
+    return DaskBlocks([check(part, start) for part, start in zip(parts, starts, strict=False)]), sizes
+
+
+def _codes(
+    blocks: DaskBlocks[Array], sizes: list[int], labels: Any, fitted: Detector | None
+) -> tuple[Array, DaskBlocks[Ints]]:
+    n = sum(sizes)
+    if labels is None:
+        raise InvalidData("judge_dask: there are no labels; give labels=...")
+    if hasattr(labels, "to_dask_array"):
+        labels = labels.to_dask_array(lengths=True)
+    if hasattr(labels, "to_delayed"):  # a Dask array: labels stay where they are
+        if np.isnan(labels.shape[0]):
+            labels = labels.compute_chunk_sizes()
+        if labels.shape != (n,):
+            raise InvalidData(
+                f"judge_dask: features and labels must have equal length, got {n} rows and {labels.shape}"
+            )
+        given = DaskBlocks(labels.rechunk((tuple(sizes),)).to_delayed().ravel()).map(_checked_labels)
+    else:
+        array = check_labels(labels, by="judge_dask", n_rows=n)
+        given = blocks.beside([array[part] for part in _parts(sizes)])
+    classes = fitted.classes_ if fitted is not None else np.unique(np.concatenate(list(given.map(np.unique))))
+    return classes, given.map(_located, given=(classes,)).keep()
+
+
+def _parts(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _read(reader: Reader, start: int, stop: int, name: str) -> Array:
+    block = reader.read(start, stop)
+    wrong, row = not_finite(block)
+    if wrong:
+        where = reader.where(start + row)
+        raise InvalidData(
+            f"{name}: features must be finite, but {where} has NaN or infinite values; drop or fill such rows"
+        )
+    return block
+
+
+def _checked(block: Array, start: int) -> Array:
+    wrong, row = not_finite(block)
+    if wrong:
+        raise InvalidData(
+            f"judge_dask: features must be finite, but row {start + row} has NaN or infinite values; "
+            "drop or fill such rows"
+        )
+    return block
+
+
+def _checked_labels(labels: Array) -> Array:
+    return check_labels(labels, by="judge_dask")
+
+
+def _located(labels: Array, classes: Array) -> Ints:
+    return locate_labels(labels, classes, by="judge_dask")
+
+
+def _frame(
+    scores: Float64s,
+    codes: Ints,
+    flagged: Bools,
+    suggestion: tuple[Ints, Float64s],
+    ids: Array,
+    p_clean: Float64s,
+    rank: Ints,
+    classes: Array,
+    made_by: Mapping[str, Any],
+) -> Any:
+    suggested, confidence = codes.copy(), p_clean.copy()
+    suggested[flagged], share = suggestion
+    confidence[flagged] = (1.0 - p_clean[flagged]) * share
+    return frame(
+        made_by,
+        ids=ids,
+        labels=classes[codes],
+        score=scores,
+        p_clean=p_clean,
+        flagged=flagged,
+        suggested=classes[suggested],
+        suggested_confidence=confidence,
+        rank=rank,
+    )
+
+
+def _write_part(table: Any, path: Path) -> int:
+    with replacing(path) as temporary:
+        write_frame(table, temporary)
+    return 1
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Discriminants of a thousand classes are a large graph, and meant to be."""
+    dask: Any = require("dask", extra="dask", caller="judge_dask")
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
+        yield

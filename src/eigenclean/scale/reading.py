@@ -1,0 +1,151 @@
+"""Passes over a source: one block is worked on while the next is read, checked and watched."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from eigenclean.arrays import Array, not_finite, row_chunks
+from eigenclean.detect.blocks import LocalBlocks, rows_per_block
+from eigenclean.errors import InvalidData
+from eigenclean.progress import track
+from eigenclean.sources import Source
+from eigenclean.sources.base import Fingerprint
+
+T = TypeVar("T")
+_END: Any = object()
+_LARGE = 1 << 20  # arrays from this size on are worth a place on the disk
+
+
+class Passes:
+    """The blocks of a source, read again at every pass.
+
+    The first pass also looks for values that are not finite, and takes the fingerprint of the data.
+
+    Attributes:
+        blocks: the features.
+        n_passes: how often they have been read so far.
+    """
+
+    def __init__(self, source: Source, *, budget: int, spill: bool = False) -> None:
+        self._source, self.n_passes = source, 0
+        width, dtype = source.kind()
+        rows = rows_per_block(len(source), width, dtype)
+        self.parts = list(row_chunks(len(source), 1, rows))
+        self._rows, self._kind = rows, (width, dtype)
+        self._fingerprint: str | None = None
+        self._checked = False
+        self._files = _state(source.files)
+        self.blocks: LocalBlocks[Array] = LocalBlocks(self._pass, len(self.parts), store=spilled if spill else None)
+        self.blocks.budget = budget
+
+    def data_hash(self) -> str:
+        """The fingerprint of the data, from the first pass if it is one of labels and features."""
+        own = type(self._source).data_hash is not Source.data_hash  # such as that of the images behind features
+        return self._source.data_hash() if own or self._fingerprint is None else self._fingerprint
+
+    def in_blocks(self, values: Array) -> LocalBlocks[Array]:
+        """Something that is known of every row, beside the blocks."""
+        return self.blocks.beside([values[part] for part in self.parts])
+
+    def check_unchanged(self) -> None:
+        """Raise `InvalidData` if a file is not what it was when the run began."""
+        for path, before in self._files.items():
+            now = _state([path])[path]
+            if now != before:
+                how = "has gone" if now is None else "was changed"
+                raise InvalidData(f"{path} {how} during the run; run again when nobody writes to it")
+
+    def _pass(self) -> Iterator[Array]:
+        self.check_unchanged()
+        self.n_passes += 1
+        sizes = [part.stop - part.start for part in self.parts]
+        read = ahead(self._read(not self._checked))
+        for _ in track(self.parts, f"rows, pass {self.n_passes}", sizes):
+            yield next(read)
+        if next(read, None) is not None:  # so that the reader comes to its end, and checks it
+            raise InvalidData(f"{self._source.name} has more rows than when it was opened; open it again")
+        self.check_unchanged()
+
+    def _read(self, first: bool) -> Iterator[Array]:
+        taking = Fingerprint(self._source.labels) if first else None
+        start = 0
+        for block in self._source.blocks(self._rows):
+            if (int(block.shape[1]), block.dtype) != self._kind:
+                raise InvalidData(
+                    f"{self._source.where(start)} is not like the rows before it: {block.dtype} features"
+                )
+            if taking is not None:
+                self._check(block, start)
+                taking.add(block)
+            start += len(block)
+            yield block
+            del block
+        if start != len(self._source):
+            raise InvalidData(
+                f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again"
+            )
+        if taking is not None:
+            self._checked, self._fingerprint = True, taking.value()
+
+    def _check(self, block: Array, start: int) -> None:
+        wrong, row = not_finite(block)
+        if wrong:
+            raise InvalidData(
+                f"{self._source.name}: features must be finite, but {self._source.where(start + row)} has NaN or "
+                "infinite values; drop or fill such rows"
+            )
+
+
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """The same items; while one is worked on, the next is made by another thread.
+
+    >>> list(ahead([1, 2, 3]))
+    [1, 2, 3]
+    """
+    making = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="reading") as pool:
+        pending = [pool.submit(next, making, _END)]
+        while (item := pending.pop().result()) is not _END:
+            pending.append(pool.submit(next, making, _END))
+            yield item
+            del item
+
+
+def spilled(item: Any) -> Any:
+    """The same with its large arrays on the disk, in files that vanish with them.
+
+    >>> spilled(np.zeros(1 << 18)).__class__.__name__, spilled(np.zeros(3)).__class__.__name__
+    ('memmap', 'ndarray')
+    """
+    if isinstance(item, np.ndarray) and not isinstance(item, np.memmap) and item.base is None:
+        return _on_disk(item) if item.nbytes >= _LARGE else item
+    if is_dataclass(item) and not isinstance(item, type):
+        return replace(item, **{one.name: spilled(getattr(item, one.name)) for one in fields(item) if one.init})
+    if type(item) in (tuple, list):
+        return type(item)(spilled(part) for part in item)
+    return item
+
+
+def _on_disk(array: Array) -> Array:
+    array = np.ascontiguousarray(array)
+    with tempfile.TemporaryFile(prefix="eigenclean-") as file:
+        array.tofile(file)
+        file.flush()
+        return np.memmap(file, dtype=array.dtype, mode="r", shape=array.shape)
+
+
+def _state(files: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
+    found: dict[Path, tuple[int, int] | None] = {}
+    for path in files:
+        try:
+            status = os.stat(path)
+            found[path] = status.st_size, status.st_mtime_ns
+        except OSError:
+            found[path] = None
+    return found

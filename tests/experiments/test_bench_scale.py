@@ -1,0 +1,61 @@
+"""`bench scale` runs at any size; what it says is checked on tiny data."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenclean.cli.app import run
+from eigenclean.experiments.benchmarks import scale, scale_run
+from eigenclean.experiments.benchmarks.detect import noisy_features
+from eigenclean.experiments.benchmarks.scale_run import Ran
+
+TINY = scale.Sizes(600, 16, 3, 900, 24, 4, 500)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_every_case_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed", reason="the dask engine needs eigenclean[dask]")
+    monkeypatch.setattr(scale.Sizes, "quick", classmethod(lambda cls: TINY))
+    started = scale._Bench._start
+
+    def here(self: scale._Bench, engine: str, method: str, which: str) -> Ran:
+        """In this process, but for one run: starting Python a dozen times takes longer than everything else."""
+        if (engine, method, which) == ("stream", "fine", "small"):
+            return started(self, engine, method, which)
+        places = self._data(which), self.folder / f"{which}_labels.npy", self._out(engine, method, which)
+        return scale_run.run(engine, method, *places)
+
+    monkeypatch.setattr(scale._Bench, "_start", here)
+    assert run(["bench", "scale", "--quick", "--json", "--folder", str(tmp_path)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    cases = {case["case"]: case for case in facts["cases"]}
+    assert len(cases) == 13
+    for name, case in cases.items():
+        if "flags that differ" in name:
+            assert case["ratio"] == 0, name
+        if name.endswith("scores"):
+            assert case["passed"], case["note"]
+    peak = next(case for name, case in cases.items() if "peak resident" in name)
+    assert 0.01 < peak["ratio"] < 1
+    assert list(tmp_path.iterdir()) == []  # the data are gone
+    later = scale.estimate(facts, rows=10**6, columns=256, classes=10, workers=10)
+    half = scale.estimate(facts, rows=10**6, columns=256, classes=10, workers=20)
+    assert later.hours == pytest.approx(2 * half.hours)
+    assert later.worker_hours == pytest.approx(half.worker_hours)
+    assert later.gigabytes == pytest.approx(1.024)
+
+
+def test_another_draw_has_the_same_classes() -> None:
+    (X, y), (Z, w) = (noisy_features(3000, 8, 3, draw=draw) for draw in (0, 5))
+    assert not np.array_equal(X, Z)
+    for k in range(3):
+        np.testing.assert_allclose(X[y == k].mean(axis=0), Z[w == k].mean(axis=0), atol=0.3)
+
+
+def test_costs_are_those_of_the_products() -> None:
+    costs = scale.Costs(read_bytes=1e9, second_moments=1e10, discriminants=1e10)
+    assert costs.blas(n=1000, d=100, k=10, rounds=1) == pytest.approx((1e7 + 2.4e6) / 1e10)

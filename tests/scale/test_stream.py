@@ -1,0 +1,231 @@
+"""Streamed verdicts are those of the detector in memory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from eigenclean import FINE, Verdict, detector, open_source
+from eigenclean.arrays import Array
+from eigenclean.cli.app import run
+from eigenclean.detect import DETECTORS
+from eigenclean.detect.class_vectors import Way
+from eigenclean.detect.decisions import Decision
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.scale import resources
+from eigenclean.scale.stream import judge_stream
+from eigenclean.sources import Source
+
+STREAMED = [name for name, kind in DETECTORS.items() if kind.in_blocks]
+FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence")
+
+
+def assert_same(a: Verdict, b: Verdict, tolerance: float = 1e-5) -> None:
+    np.testing.assert_allclose(a.score, b.score, rtol=tolerance, atol=1e-6)
+    for field in ("flagged", "suggested", "labels", "ids"):
+        np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+    np.testing.assert_allclose(a.p_clean, b.p_clean, atol=1e-5)
+
+
+@pytest.fixture(scope="module", params=["npy", "npz", "parquet shards", "npz shards", "npy shards"])
+def source(
+    request: pytest.FixtureRequest, noisy: tuple[Array, Array], tmp_path_factory: Any, write_shards: Any
+) -> Source:
+    X, y = noisy
+    folder: Path = tmp_path_factory.mktemp("data")
+    if request.param == "npy":
+        np.save(folder / "x.npy", X)
+        return open_source(folder / "x.npy", labels=y)
+    if request.param == "npz":
+        np.savez(folder / "x.npz", features=X, labels=y)
+        return open_source(folder / "x.npz")
+    if request.param == "npy shards":
+        (folder / "x").mkdir()
+        for number, part in enumerate(np.array_split(X, 5)):
+            np.save(folder / "x" / f"{number}.npy", part)
+        return open_source(folder / "x", labels=y)
+    return open_source(write_shards(folder / "shards", X, y, request.param.split()[0]))
+
+
+@pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.usefixtures("small_blocks")
+def test_same_verdict_as_in_memory(name: str, source: Source, noisy: tuple[Array, Array]) -> None:
+    X, y = noisy
+    done = judge_stream(source, detector(name))
+    expected = detector(name).judge(X, y)
+    assert done.engine["blocks"] == 6
+    assert_same(done.verdict, expected)
+    if name in ("judge", "mcd"):  # the same blocks, the same sums
+        np.testing.assert_array_equal(done.verdict.score, expected.score)
+    assert done.data_hash == source.data_hash() == open_source((X, y)).data_hash()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"subset": 0.2},
+        {"vector": "mean"},
+        {"component": 2},
+        {"preset": "paper"},
+        {"cut": "beta"},
+        {"cut": "kmeans"},
+        {"keep_moments": True},
+    ],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_every_option_of_fine(options: dict[str, Any], noisy: tuple[Array, Array]) -> None:
+    X, y = noisy
+    done = judge_stream(open_source((X, y)), FINE(**options))
+    assert_same(done.verdict, FINE(**options).judge(X, y), 1e-4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_sums_that_do_not_fit_are_iterated(noisy: tuple[Array, Array]) -> None:
+    """K·d² numbers or K·d numbers: the same vectors, and the summary says which way it went."""
+    X, y = noisy
+    y = np.where(np.arange(len(y)) < 20, 10, y)  # and a class that is solved directly
+    expected = FINE().judge(X, y)
+    ways = {}
+    for memory in (1 << 33, 1000):
+        done = judge_stream(open_source((X, y)), FINE(), memory=memory)
+        assert_same(done.verdict, expected)
+        ways[memory] = done.engine["vectors"]["way"]
+        assert isinstance(done.judge, FINE)
+        np.testing.assert_allclose(done.judge.eigenvectors_, FINE().fit(X, y).eigenvectors_, atol=1e-5)
+    assert ways == {1 << 33: "moments", 1000: "iterations"}
+    with pytest.raises(InvalidOption, match=r"component=2 needs 0\.0 GB for the moments of 11 classes"):
+        judge_stream(open_source((X, y)), FINE(component=2), memory=1000)
+
+
+def test_the_way_depends_on_time_and_room() -> None:
+    room = 1 << 34
+    assert Way.choose(n=10**6, d=64, k=10**4, itemsize=4, budget=0).name == "moments"  # d² is nothing
+    assert Way.choose(n=10**6, d=128, k=10, itemsize=4, budget=room).name == "moments"
+    assert Way.choose(n=10**6, d=2048, k=10, itemsize=4, budget=room).name == "iterations"
+    assert Way.choose(n=10**6, d=128, k=10**5, itemsize=4, budget=room // 4).name == "iterations"
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_very_many_classes(tmp_path: Path) -> None:
+    """Tables of the best classes alone, spilled to the disk, and pairs of classes counted over blocks."""
+    rng = np.random.default_rng(0)
+    right = np.arange(2050) % 205
+    X = (rng.normal(size=(205, 24))[right] + 0.3 * rng.normal(size=(2050, 24))).astype(np.float32)
+    y = np.where(rng.random(2050) < 0.2, rng.integers(0, 205, 2050), right)
+    np.save(tmp_path / "x.npy", X)
+    source = open_source(tmp_path / "x.npy", labels=y)
+    judge = detector("judge", rounds=2)
+    expected = judge.judge(X, y)
+    for memory in (1 << 33, 1000):
+        done = judge_stream(source, detector("judge", rounds=2), memory=memory)
+        np.testing.assert_array_equal(done.verdict.score, expected.score)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_of_mixed_signs(noisy: tuple[Array, Array]) -> None:
+    X, y = noisy
+    X = X.copy()
+    X[1000, 3] = -1.0  # one block has a negative value, and no block may take roots then
+    np.testing.assert_array_equal(judge_stream(open_source((X, y))).verdict.score, detector().judge(X, y).score)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_how_rows_are_cut_hardly_matters(noisy: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy
+    expected = judge_stream(open_source((X, y))).verdict
+    monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 5000)
+    whole = judge_stream(open_source((X, y))).verdict
+    np.testing.assert_array_equal(whole.flagged, expected.flagged)
+    np.testing.assert_allclose(whole.p_clean, expected.p_clean, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.usefixtures("small_blocks")
+def test_new_rows_against_a_fitted_detector(name: str, noisy: tuple[Array, Array]) -> None:
+    X, y = noisy
+    fitted = detector(name).fit(X[:1200], y[:1200])
+    new = judge_stream(open_source((X[1200:], y[1200:])), fitted)
+    assert new.judge is fitted
+    assert_same(new.verdict, fitted.judge(X[1200:], y[1200:]))
+    with pytest.raises(InvalidData, match="fitted on 96 features, got 5"):
+        judge_stream(open_source((X[:, :5], y)), fitted)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_written_in_groups_of_rows(noisy: tuple[Array, Array], tmp_path: Path) -> None:
+    X, y = noisy
+    names = np.array([f"digit {i}" for i in range(10)])[y]
+    done = judge_stream(open_source((X, names)), write=tmp_path / "v.parquet", decision=Decision(budget=50))
+    assert pq.ParquetFile(tmp_path / "v.parquet").num_row_groups == 6
+    loaded = Verdict.load(tmp_path / "v.parquet")
+    for field in (*FIELDS, "rank"):
+        np.testing.assert_array_equal(getattr(loaded, field), getattr(done.verdict, field))
+    assert loaded.n_flagged == 50
+    assert loaded.made_by == json.loads(json.dumps(done.verdict.made_by))
+
+
+@pytest.mark.parametrize("name", sorted(set(DETECTORS) - set(STREAMED)))
+def test_others_say_so(name: str, noisy: tuple[Array, Array]) -> None:
+    with pytest.raises(InvalidOption, match=f"{name} needs all rows at once and cannot stream them"):
+        judge_stream(open_source(noisy), detector(name))
+
+
+class TestCommand:
+    @pytest.fixture
+    def file(self, noisy: tuple[Array, Array], tmp_path: Path) -> Path:
+        X, y = noisy
+        np.savez(tmp_path / "x.npz", features=X, labels=y)
+        return tmp_path / "x.npz"
+
+    @pytest.mark.usefixtures("small_blocks")
+    def test_same_files_as_in_memory(self, file: Path, tmp_path: Path) -> None:
+        for engine in ("memory", "stream"):
+            assert run(["detect", str(file), "--out", str(tmp_path / engine), "--engine", engine, "--csv"]) == 0
+        summaries = [json.loads((tmp_path / e / "summary.json").read_text()) for e in ("memory", "stream")]
+        assert summaries[1].pop("engine")["name"] == "stream"
+        for summary in summaries:
+            del summary["seconds"]
+        assert summaries[0] == summaries[1]
+        a, b = (Verdict.load(tmp_path / e) for e in ("memory", "stream"))
+        assert_same(a, b)
+        csv = [(tmp_path / e / "verdict.csv").read_text().splitlines() for e in ("memory", "stream")]
+        assert csv[0][0] == csv[1][0] and len(csv[0]) == len(csv[1]) == 1798
+        assert "map" in (tmp_path / "stream" / "report.html").read_text()
+        assert sorted(path.name for path in (tmp_path / "stream").iterdir()) == [
+            "report.html",
+            "summary.json",
+            "verdict.csv",
+            "verdict.parquet",
+        ]
+
+    def test_chosen_by_itself(self, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(resources, "free_memory", lambda: 1_000_000)
+        assert run(["detect", str(file), "--out", str(tmp_path / "o"), "--no-report", "--method", "fine"]) == 0
+        engine = json.loads((tmp_path / "o" / "summary.json").read_text())["engine"]
+        assert (engine["name"], engine["vectors"]["way"]) == ("stream", "moments")
+        assert run(["detect", str(file), "--out", str(tmp_path / "k"), "--no-report", "--method", "knn"]) == 0
+        assert "engine" not in json.loads((tmp_path / "k" / "summary.json").read_text())
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--engine", "spark"], "engine must be one of dask, memory, stream"),
+            (["--engine", "stream", "--method", "knn"], "knn needs all rows at once"),
+            (["--engine", "stream", "--self-test"], "--self-test and --method auto judge many times"),
+            (["--scheduler", "tcp://127.0.0.1:1"], "give --engine dask"),
+        ],
+    )
+    def test_bad_options(
+        self, options: list[str], words: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(["detect", str(file), "--out", str(tmp_path / "o"), *options]) == 2
+        assert words in capsys.readouterr().err
+        assert not (tmp_path / "o").exists()
+
+
+def test_free_memory_is_known() -> None:
+    assert 1 << 24 < resources.free_memory() < 1 << 50
+    assert resources.choose_engine(open_source("digits"), free=1) == "memory"  # it is in memory already
