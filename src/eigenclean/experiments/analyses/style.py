@@ -1,0 +1,21 @@
+"""Colours of the pictures: mid-tones that are read on white and on black alike."""
+
+import numpy as np
+
+from eigenclean.arrays import Array
+from eigenclean.report.words import plain, short
+
+RIGHT, WRONG, LINE, INK = "#2a9d8f", "#e07a3f", "#8172c4", "#808a93"
+CYCLE = (LINE, RIGHT, WRONG, "#4477aa", "#c25b8a", "#a08a2c", INK)
+_MOST_NAMES = 20  # on an axis
+
+
+def class_ticks(names: Array) -> tuple[list[int], list[str]]:
+    """Where to write which class on an axis; of many, some.
+
+    >>> class_ticks(np.array(["cat", "dog"]))
+    ([0, 1], ['cat', 'dog'])
+    """
+    step = -(-len(names) // _MOST_NAMES)
+    places = np.arange(0, len(names), step).tolist()
+    return places, [short(plain(names[place].item()), 18) for place in places]
