@@ -13,6 +13,7 @@ from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
+from eigenclean.cli.reproduce import reproduce
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
 from eigenclean.errors import EigencleanError
@@ -31,6 +32,7 @@ app.command("detect")(detect)
 app.command("noise")(noise)
 app.command("score")(score)
 app.command("train")(train)
+app.command("reproduce")(reproduce)
 app.command("list")(list_names)
 app.add_typer(bench, name="bench")
 
