@@ -187,7 +187,7 @@ def test_every_picture_is_drawn_on_the_axes_that_are_given(noisy: Noisy) -> None
     assert plot_shift_by_rate({0.5: shift, 0.2: shift}, axes[2]) is axes[2]
     assert plot_spectrum(eigenvalue_spectrum(X, y), axes[3]) is axes[3]
     assert plot_fraction_curve(fraction_curve(X, y, draws=1), axes[4]) is axes[4]
-    assert np.shape(axes[0].images[0].get_array()) == (10, 72)
+    assert axes[0].images[0].get_size() == (10, 72)
     assert [np.size(line.get_xdata()) for line in axes[1].lines] == [10, 10]
     assert [text.get_text() for text in axes[2].get_xticklabels()] == ["20 %", "50 %"]
     assert len(axes[3].lines) == 11

@@ -78,7 +78,7 @@ def plot_eigenvector_shift(found: EigenvectorShift, axes: "Axes") -> "Axes":
     axes.set_xticks(where, names, rotation=45 if max(map(len, names)) > 3 else 0)
     axes.set(xlabel="class", ylabel="sine of the angle, all against right labels")
     axes.set_ylim(bottom=0)
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(found.components))
     return axes
 
 
