@@ -28,6 +28,8 @@ MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.report": "The report as data and as a page.",
     "eigenclean.moments": "Per-class sums that add up.",
     "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
+    "eigenclean.experiments.theory": "The paper's theorems: bounds as printed and as they hold, and simulations.",
+    "eigenclean.experiments.analyses": "The paper's analyses: numbers from arrays, and a picture of each.",
     "eigenclean.errors": "Every error a user can cause.",
 }
 

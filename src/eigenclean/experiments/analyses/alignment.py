@@ -98,8 +98,8 @@ def plot_alignment_heatmap(found: AlignmentHeatmap, axes: "Axes") -> "Axes":
         axes.axvline(at, color=INK, lw=1, ls="--")
     axes.set_yticks(*class_ticks(found.classes))
     axes.set_xticks([0, 90, 180, 270, 360], ["0 (u)", "90", "180 (−u)", "270", "360"])
-    axes.set(xlabel="φ in degrees", title="Right minus wrong labels, on planes through u")
-    axes.figure.colorbar(image, ax=axes, label="share of what the best direction has")
+    axes.set(xlabel="φ in degrees", title="Right minus wrong labels")
+    axes.figure.colorbar(image, ax=axes, label="share of the best direction")
     return axes
 
 

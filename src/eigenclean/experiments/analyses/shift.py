@@ -72,13 +72,13 @@ def plot_eigenvector_shift(found: EigenvectorShift, axes: "Axes") -> "Axes":
     """A mark for each class and eigenvector."""
     places = np.arange(len(found.classes))
     for i, (component, sines) in enumerate(zip(found.components, found.perturbation, strict=True)):
-        mean = f"eigenvector {component}: {found.mean[i]:.3f} ± {found.std[i]:.3f}"
+        mean = f"no. {component}: {found.mean[i]:.3f} ± {found.std[i]:.3f}"
         axes.plot(places, sines, "os^Dv"[i % 5], color=CYCLE[i % len(CYCLE)], label=mean)
     where, names = class_ticks(found.classes)
     axes.set_xticks(where, names, rotation=45 if max(map(len, names)) > 3 else 0)
-    axes.set(xlabel="class", ylabel="sine of the angle, all against right labels")
+    axes.set(xlabel="class", ylabel="sine, all against right labels")
     axes.set_ylim(bottom=0)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(found.components))
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(2, len(found.components)))
     return axes
 
 
@@ -90,6 +90,6 @@ def plot_shift_by_rate(found: Mapping[float, EigenvectorShift], axes: "Axes") ->
         ink = CYCLE[i % len(CYCLE)]
         axes.errorbar(rates, mean, yerr=std, fmt="o-", color=ink, capsize=3, label=f"eigenvector {component}")
     axes.set_xticks(rates, [f"{100 * rate:g} %" for rate in rates])
-    axes.set(xlabel="noise rate", ylabel="sine of the angle, all against right labels")
+    axes.set(xlabel="noise rate", ylabel="sine, all against right labels")
     axes.legend()
     return axes

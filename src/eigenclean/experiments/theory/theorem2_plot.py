@@ -31,7 +31,7 @@ def plot_selection_bound(cells: Sequence[Any], axes: "Axes", what: str) -> "Axes
             axes.plot(np.arange(1, len(fails) + 1), fails, style, color=ink, lw=2, label=form)
     axes.axhline(DELTA, color=INK, lw=1, ls="--")
     axes.text(len(cells), DELTA, "δ", color=INK, ha="right", va="bottom")
-    axes.set(ylim=(-0.03, 1.03), xlabel="settings, worst first", ylabel="share of draws below the bound")
+    axes.set(ylim=(-0.03, 1.03), xlabel="settings, worst first", ylabel="share below the bound")
     axes.set_title(f"{what.capitalize()} bound")
     axes.legend()
     return axes
@@ -44,7 +44,7 @@ def plot_reuse(cells: Sequence[Any], axes: "Axes") -> "Axes":
         fails = np.array([getattr(cell, f"{what}_reused_fails") for cell in cells])
         axes.scatter(strain, fails, s=14, color=ink, marker=marker, lw=1, label=what)
     axes.axhline(DELTA, color=INK, lw=1, ls="--")
-    axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel="σd/√N₊", ylabel="share of draws below the corrected bound")
-    axes.set_title("u from the same samples")
+    axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel="σd/√N₊", ylabel="share below the corrected bound")
+    axes.set_title("Same samples for u")
     axes.legend()
     return axes
