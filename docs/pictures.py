@@ -18,8 +18,9 @@ from sklearn.datasets import load_digits
 
 from eigenclean import FINE, add_noise
 from eigenclean.arrays import ClassRows, Floats
-from eigenclean.experiments import analyses
+from eigenclean.experiments import analyses, ink
 from eigenclean.experiments.analyses.comparison import as_released
+from eigenclean.experiments.ink import INK, LINE, RIGHT, WRONG
 from eigenclean.experiments.theory.run import Grid
 from eigenclean.experiments.theory.theorem1 import simulate_theorem1
 from eigenclean.experiments.theory.theorem1_plot import draw_theorem1
@@ -27,24 +28,7 @@ from eigenclean.experiments.theory.theorem2 import simulate_theorem2
 from eigenclean.experiments.theory.theorem2_plot import draw_theorem2
 from eigenclean.mixture import fit_mixtures
 
-# Mid-tones that are read on white and on black alike.
-RIGHT, WRONG, LINE, INK = "#2a9d8f", "#e07a3f", "#8172c4", "#808a93"
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "eigenclean",
-    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the reader's font
-    "font.family": "sans-serif",
-    "font.size": 11.0,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 11.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-}
+STYLE = {**ink.STYLE, "font.size": 11.0, "axes.titlesize": 11.0}
 
 
 def cartoon() -> Figure:

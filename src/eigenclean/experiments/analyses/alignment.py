@@ -10,7 +10,8 @@ from eigenclean.arrays import Array, Bools, Float64s
 from eigenclean.errors import InvalidOption
 from eigenclean.experiments.analyses.classes import Classes, leading_of
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import INK, class_ticks
+from eigenclean.experiments.analyses.ticks import class_ticks
+from eigenclean.experiments.ink import INK
 from eigenclean.moments import top_eigenpair
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from eigenclean.detect.mcd import MCD
 from eigenclean.detect.small_loss import SmallLoss
 from eigenclean.errors import InvalidOption
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import LINE, RIGHT, WRONG
+from eigenclean.experiments.ink import LINE, RIGHT, WRONG
 from eigenclean.metrics import detection_quality
 from eigenclean.verdict import Verdict
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigenclean.errors import InvalidData
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import CYCLE
+from eigenclean.experiments.ink import CYCLE
 from eigenclean.names import check_name
 
 if TYPE_CHECKING:

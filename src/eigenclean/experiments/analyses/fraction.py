@@ -11,7 +11,7 @@ from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.errors import InvalidOption
 from eigenclean.experiments.analyses.classes import Classes
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import INK, LINE
+from eigenclean.experiments.ink import INK, LINE
 from eigenclean.moments import top_eigenpair
 
 if TYPE_CHECKING:

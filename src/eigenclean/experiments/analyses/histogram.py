@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Float64s, Ints
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import RIGHT, WRONG
+from eigenclean.experiments.ink import RIGHT, WRONG
 from eigenclean.metrics.calibration import check_mask
 
 if TYPE_CHECKING:

@@ -3,29 +3,12 @@
 import base64
 from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eigenclean.experiments.analyses.style import INK
+from eigenclean.experiments.ink import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "eigenclean",
-    "svg.fonttype": "none",  # text stays text, and takes the reader's font
-    "font.family": "sans-serif",
-    "font.size": 10.0,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-}
 
 
 def data_uri(plot: Callable[["Axes"], object], *, size: tuple[float, float] = (5.6, 3.4)) -> str:

@@ -11,7 +11,8 @@ from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.experiments.analyses.classes import Classes, leading_eigenpairs
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import CYCLE, class_ticks
+from eigenclean.experiments.analyses.ticks import class_ticks
+from eigenclean.experiments.ink import CYCLE
 from eigenclean.experiments.theory.perturbation import perturbation
 
 if TYPE_CHECKING:

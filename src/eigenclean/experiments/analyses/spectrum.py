@@ -10,7 +10,7 @@ from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidOption
 from eigenclean.experiments.analyses.classes import Classes, leading_eigenpairs
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import INK, LINE
+from eigenclean.experiments.ink import INK, LINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidOption
 from eigenclean.experiments.analyses.record import Record
-from eigenclean.experiments.analyses.style import INK, LINE, RIGHT, WRONG
+from eigenclean.experiments.ink import INK, LINE, RIGHT, WRONG
 from eigenclean.metrics import detection_quality
 
 if TYPE_CHECKING:

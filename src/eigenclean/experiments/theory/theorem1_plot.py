@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenclean.experiments.ink import INK, RIGHT, WRONG
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PRINTED, CORRECTED, INK = "#e07a3f", "#2a9d8f", "#808a93"
+PRINTED, CORRECTED = WRONG, RIGHT
 
 
 def draw_theorem1(cells: Sequence[Any], figure: "Figure") -> None:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenclean.experiments.ink import INK, LINE
 from eigenclean.experiments.theory.run import DELTA
-from eigenclean.experiments.theory.theorem1_plot import CORRECTED, INK, PRINTED
-
-PURPLE = "#8172c4"
+from eigenclean.experiments.theory.theorem1_plot import CORRECTED, PRINTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ def plot_selection_bound(cells: Sequence[Any], axes: "Axes", what: str) -> "Axes
 def plot_reuse(cells: Sequence[Any], axes: "Axes") -> "Axes":
     """What happens to the corrected bounds when u and the boundary come from the same samples."""
     strain = np.array([cell.sigma * cell.d / np.sqrt(cell.n_clean) for cell in cells])
-    for what, ink, marker in (("precision", CORRECTED, "o"), ("recall", PURPLE, "x")):
+    for what, ink, marker in (("precision", CORRECTED, "o"), ("recall", LINE, "x")):
         fails = np.array([getattr(cell, f"{what}_reused_fails") for cell in cells])
         axes.scatter(strain, fails, s=14, color=ink, marker=marker, lw=1, label=what)
     axes.axhline(DELTA, color=INK, lw=1, ls="--")

@@ -1,12 +1,10 @@
-"""Colours of the pictures: mid-tones that are read on white and on black alike."""
+"""Names of classes on an axis."""
 
 import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.report.words import plain, short
 
-RIGHT, WRONG, LINE, INK = "#2a9d8f", "#e07a3f", "#8172c4", "#808a93"
-CYCLE = (LINE, RIGHT, WRONG, "#4477aa", "#c25b8a", "#a08a2c", INK)
 _MOST_NAMES = 20  # on an axis
 
 
