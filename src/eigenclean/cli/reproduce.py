@@ -19,7 +19,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="table1 … table10, fig3a … fig7, theorem1, theorem2, discrepancies; list, all or docs."
+            metavar="NAME",
+            help="table1 … table10, fig3a … fig7, theorem1, theorem2, discrepancies; list, all or docs.",
         ),
     ],
     profile: Annotated[
@@ -28,7 +29,9 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")] = Path("results"),
     rows: Annotated[str, typer.Option(help="Only these rows, with commas between.")] = "",
     columns: Annotated[str, typer.Option(help="Only these columns, with commas between.")] = "",
-    seeds: Annotated[int | None, typer.Option(help="How many, from 0 on; by default as many as the profile has.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many, from 0 on; by default as many as the profile has.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Only this one.")] = None,
     processes: Annotated[int, typer.Option(help="Processes that share the cells.")] = 1,
     as_released: Annotated[
@@ -38,7 +41,8 @@ def reproduce(
         Path | None, typer.Option(help="Folder of the data; by default EIGENCLEAN_DATA, then ../shared/data.")
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder for features of trained networks; by default in ~/.cache/eigenclean.")
+        Path | None,
+        typer.Option(help="Folder for features of trained networks; by default in ~/.cache/eigenclean."),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure also what the results have already.")] = False,
@@ -51,8 +55,8 @@ def reproduce(
 ) -> None:
     """Run a table, figure or theorem of the paper; print paper | measured | difference, and write a page.
 
-    Every cell is a line of reproduce_PROFILE.jsonl, with its command, seed, noise hash and code version. Stopped runs
-    go on where they were. What cannot run here is marked with what it needs. Exit code 1 when a cell failed.
+    Every cell is a line of reproduce_PROFILE.jsonl, with its command, seed, noise hash and code version. Stopped
+    runs go on where they were. What cannot run here is marked with what it needs. Exit code 1 when a cell failed.
     """
     from eigenclean.experiments.reproduce.catalogue import EXPERIMENTS
     from eigenclean.experiments.reproduce.profiles import PROFILES

@@ -46,7 +46,9 @@ LAST_TEN = Shown("train.last_ten", "last ten", 100.0, 1)
 F_KEPT = Shown("train.f", "F of the kept")
 F_FOUND = Shown("judge.f", "F")
 ORDINALS = {"1st": "1st eigenvector", "2nd": "2nd eigenvector"}
-_SHIFTS = tuple(Line(name, (part("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values()))
+_SHIFTS = tuple(
+    Line(name, (part("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values())
+)
 
 
 def _recipes(*names: str, validated: bool = True, also: tuple[Part, ...] = ()) -> tuple[Line, ...]:
@@ -105,7 +107,7 @@ def _accuracy_tables() -> list[Experiment]:
             BOTH,
             (BEST, LAST),
             _printed(numbers.TABLE1, BOTH, BEST),
-            orders=tuple(("fine", name) for name in selection[:-1]) + (("f-coteaching", "fine"),),
+            orders=(*(("fine", name) for name in selection[:-1]), ("f-coteaching", "fine")),
             notes=("Epoch chosen on a tenth of the samples, whose labels are as noisy.",),
         ),
         Experiment(
@@ -166,7 +168,8 @@ def _accuracy_tables() -> list[Experiment]:
             orders=(("f-dividemix", "dividemix"),),
         ),
         Experiment(
-            "fig7", "Robust losses, alone and with FINE, as a picture", six.rows, six.columns, six.figures, six.paper,
+            "fig7", "Robust losses, alone and with FINE, as a picture",
+            six.rows, six.columns, six.figures, six.paper,
             orders=six.orders,
             notes=("The cells of Table 6.",),
         ),
@@ -183,7 +186,9 @@ def _looks() -> list[Experiment]:
     rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
     judges = (
         Line("fine", (part("judge", "fine"),)),
-        Line("mcd", (part("judge", "mcd", shrinkage=0.0),), note="as published: the best 70 % of each class are kept"),
+        Line(
+            "mcd", (part("judge", "mcd", shrinkage=0.0),), note="as published: the best 70 % of each class are kept"
+        ),
         Line("mcd, mixture", (part("judge", "mcd", cut="gaussian"),), note="a mixture decides how many are kept"),
         Line("small-loss", (part("judge", "small-loss", head=None),), note="on the losses of the same network"),
         Line("judge", (part("judge", "judge"),), note="this project's default, not in the paper"),
@@ -289,7 +294,7 @@ def _times() -> Experiment:
 
 
 def _discrepancies() -> Experiment:
-    """Each habit of the released code, and each difference to the printed text, alone against how it is done here."""
+    """Each habit of the released code, and of the printed text, alone against how it is done here."""
     lines: list[Line] = []
     for name, habit in EMULATIONS.items():
         base = part("train", habit.measured_on, **habit.options)
@@ -325,7 +330,9 @@ def _theorems() -> list[Experiment]:
             for form in ("printed", "corrected")
         ]
         figures = (*shown, Shown("theory.cells", "of settings", digits=0))
-        made.append(Experiment(name, title, (Line(name, (part("theory", name),)),), column, figures, picture="theory"))
+        made.append(
+            Experiment(name, title, (Line(name, (part("theory", name),)),), column, figures, picture="theory")
+        )
     return made
 
 

@@ -51,6 +51,12 @@ class Case:
         """Share of labels that are wrong, if it is known."""
         return None if self.truth is None else self.truth.noise_rate(self.labels)
 
+    def inputs_hash(self) -> str:
+        """A fingerprint of what is learned from, without the labels."""
+        if isinstance(self.inputs, np.ndarray):
+            return hashlib.blake2b(np.ascontiguousarray(self.inputs).view(np.uint8), digest_size=8).hexdigest()
+        return str(self.inputs.digest())
+
     def noise_hash(self) -> str:
         """A fingerprint of all noisy labels: equal draws, equal hash."""
         digest = hashlib.blake2b(digest_size=8)
@@ -59,19 +65,23 @@ class Case:
         return digest.hexdigest()
 
 
-def make_case(data: Data, noise: str, seed: int, folder: Path | None, *, validated: bool) -> Case:
+def make_case(
+    data: Data, noise: str, seed: int, folder: Path | None, *, validated: bool, draw: int | None = None
+) -> Case:
     """The draw for this seed; `MissingData` says what is needed.
 
-    Samples are split by their right labels, then both parts are made wrong, each by a draw of its own.
+    Samples are split by their right labels, then both parts are made wrong, each by a draw of its own. Another
+    ``draw`` splits the same samples otherwise and makes other labels wrong.
     """
+    drawn = seed if draw is None else draw
     if ":" in data.source:
-        return _published(data, noise, seed, folder, validated)
+        return _published(data, noise, drawn, folder, validated)
     people = data.people if noise == PEOPLE else None
     recorded = None if people is None or ":" in people else people
     most = 10**9 if data.samples is None else data.samples
     whole = (_texts if data.source == "banking77" else _rows)(data.source, recorded, folder, seed, most)
     made = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
-    return _split_and_spoilt(whole, made, seed, validated)
+    return _split_and_spoilt(whole, made, drawn, validated)
 
 
 def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
@@ -131,7 +141,9 @@ def _splits(data: Data, folder: Path | None) -> Iterator[Any]:
     name = data.source.format(data=folder)
     try:
         train = open_source(name, split="train")
-        apart = (open_source(name, split=one) if one in train.splits else None for one in ("val", "test", "imagenet"))
+        apart = (
+            open_source(name, split=one) if one in train.splits else None for one in ("val", "test", "imagenet")
+        )
         return iter((train, *apart))
     except InvalidData as error:
         raise MissingData(f"needs {data.needs}; {error}") from None

@@ -17,26 +17,26 @@ from eigenclean.files import write_text
 _HEAD = """# The executable paper
 
 Every table, figure and theorem of *FINE Samples for Learning with Noisy Labels* (Kim, Ko, Cho, Choi, Yun; NeurIPS
-2021) is a command here: `eigenclean reproduce table1` runs its cells, prints paper | measured | difference, and writes
-a page with the picture. [How to run them](howto/reproduce.md). This page is generated from the files
-`results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files is a cell with its command, seed,
-noise hash, code version and numbers. Nothing on this page was typed by hand, and what was not measured is not here.
+2021) is a command here: `eigenclean reproduce table1` runs its cells, prints paper | measured | difference, and
+writes a page with the picture. [How to run them](howto/reproduce.md). This page is generated from the files
+`results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files is a cell with its command,
+seed, noise hash, code version and numbers. No number here was typed by hand, and what was not measured is not here.
 
 **Profiles.** `paper` takes the paper's data, networks and epochs and needs a GPU. `small` is real data with small
-networks, on two processors. Its accuracies are not comparable with the paper's: other images, other networks, minutes
-instead of hours. Orders, differences and what happens as noise grows are. Deviations are those over seeds.
+networks, on two processors. Its accuracies are not comparable with the paper's: other images, other networks,
+minutes instead of hours. Orders, differences and what happens as noise grows are. Deviations are those over seeds.
 """
 _CLAIMS = """
 ## What holds, and what does not
 
-In the profile `small`. Where a sentence does not hold, that is what was measured here, with the data and networks that
-the section of its table names.
+In the profile `small`. Where a sentence does not hold, that is what was measured here, with the data and networks
+that the section of its table names.
 """
 _HABITS = """
 ### What can be switched on
 
-`--as-released` switches all habits of the released code on that are about a recipe; `reproduce discrepancies` measures
-each alone. Not emulated, and why:
+`--as-released` switches all habits of the released code on that are about a recipe; `reproduce discrepancies`
+measures each alone. Not emulated, and why:
 """
 
 

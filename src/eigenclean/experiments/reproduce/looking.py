@@ -26,7 +26,7 @@ from eigenclean.train import Callback, RobustClassifier
 from eigenclean.train.selectors import by_name
 
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_CODE = ("train/**/*.py", "nets/*.py", "losses/*.py", "noise/*.py", "experiments/reproduce/data.py")
+_CODE = ("train/**/*.py", "nets/*.py", "losses/*.py")  # beside samples and recipe, what features depend on
 _ENOUGH = 1000  # samples of a class of which 1 % should do
 
 
@@ -65,7 +65,8 @@ def _look(data_name: str, noise: str, seed: int, context: Context) -> Look:
     chosen = make_recipe(task, data)
     if data.epochs is None:  # the network that FINE first meets: as it is after the warm-up
         chosen = replace(chosen, stages=chosen.stages[:1])
-    known = [chosen.to_dict(), data.net, dict(data.net_options), seed, case.noise_hash(), code_hash(*_CODE)]
+    samples = [case.inputs_hash(), case.noise_hash()]
+    known = [chosen.to_dict(), data.net, dict(data.net_options), seed, samples, code_hash(*_CODE)]
     key = blake2b(dumps(known, sort_keys=True).encode(), digest_size=12).hexdigest()
     file = None if context.cache is None else context.cache / f"features-{key}.npz"
     seen = _cached(file)
@@ -149,7 +150,11 @@ def measure_fraction(task: Task, seed: int, context: Context) -> Measured:
         "ten_percent": float(found.cosine[FRACTIONS.index(0.1)]),
         "smallest_class": int(sizes.min()),
         "large_classes": len(large),
-        **({"one_percent_large": float(large.mean()), "one_percent_worst": float(large.min())} if len(large) else {}),
+        **(
+            {"one_percent_large": float(large.mean()), "one_percent_worst": float(large.min())}
+            if len(large)
+            else {}
+        ),
     }
     curves = {name: _plain(getattr(found, name)) for name in ("fractions", "cosine", "low", "high")}
     return Measured(figures, curves, seen.noise_hash)
@@ -168,7 +173,11 @@ def measure_plane(task: Task, seed: int, context: Context) -> Measured:
         # Where a class has no wrong label there is nothing to subtract.
         "share_of_highest": float(np.nanmean(np.asarray(found.at_eigenvector) / highest)),
     }
-    curves = {"angles": _plain(found.angles), "values": [_plain(row) for row in values], "classes": _names(found.classes)}
+    curves = {
+        "angles": _plain(found.angles),
+        "values": [_plain(row) for row in values],
+        "classes": _names(found.classes),
+    }
     return Measured(figures, curves, seen.noise_hash)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from eigenclean.experiments.reproduce.cells import Cell
 from eigenclean.experiments.reproduce.compare import Table
-from eigenclean.experiments.reproduce.values import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
 INKS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f")
-_STYLE = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
+_STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
 _ACROSS = 4
 
 
@@ -40,7 +39,12 @@ def draw(table: Table) -> str:
 
 def _dots(table: Table, figure: "Figure") -> None:
     """A panel for each column: a dot for what was measured, a diamond for what the paper says."""
-    shown, rows = table.experiment.figures[0], [row.name for row in table.experiment.rows]
+    rows = [row.name for row in table.experiment.rows]
+    shown = next(
+        one
+        for one in table.experiment.figures
+        if any(entry.measured is not None for (_, _, key), entry in table.entries.items() if key == one.key)
+    )
     columns = [
         column.name
         for column in table.experiment.columns
@@ -80,7 +84,9 @@ def _rates(table: Table, figure: "Figure") -> None:
             x, y, spread = zip(*measured, strict=True)
             axes.errorbar(x, y, yerr=spread, fmt="o-", color=ink, markersize=4, label=f"{row.name}, measured")
         if printed:
-            axes.plot(*zip(*printed, strict=True), "D--", color=ink, markerfacecolor="none", label=f"{row.name}, paper")
+            axes.plot(
+                *zip(*printed, strict=True), "D--", color=ink, markerfacecolor="none", label=f"{row.name}, paper"
+            )
     axes.set_xlabel("share of labels drawn anew")
     axes.set_ylabel(shown.title)
     axes.set_ylim(bottom=0)

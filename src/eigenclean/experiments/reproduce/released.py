@@ -75,7 +75,9 @@ def _options(**more: Any) -> Change:
 
 def _rhythm(new: Callable[[int], int]) -> Change:
     def changed(recipe: Recipe) -> Recipe:
-        stages = [replace(stage, refresh=new(stage.refresh)) if _by_fine(stage) else stage for stage in recipe.stages]
+        stages = [
+            replace(stage, refresh=new(stage.refresh)) if _by_fine(stage) else stage for stage in recipe.stages
+        ]
         return replace(recipe, stages=tuple(stages))
 
     return changed
@@ -102,18 +104,20 @@ REDRAWN, TEST_SELECTION, AUGMENTED = "redrawn-noise", "test-selection", "augment
 _AUGMENT = {"augment": "crop-flip"}
 EMULATIONS: dict[str, Emulation] = {
     REDRAWN: Emulation(
-        "A.3, 9", "released", "after the warm-up, split and noise are drawn anew: the network judges labels that it "
-        "was never trained on",
+        "A.3, 9", "released",
+        "after the warm-up, split and noise are drawn anew: the network judges labels that it was never trained on",
     ),
     TEST_SELECTION: Emulation("A.3, 10", "released", "the best epoch is chosen on the test samples"),
     "any-posterior": Emulation(
-        "A.4", "released", "the posterior may fall again where alignment is highest", _options(**{"cut.monotone": False}),
+        "A.4", "released", "the posterior may fall again where alignment is highest",
+        _options(**{"cut.monotone": False}),
     ),
     AUGMENTED: Emulation(
         "A.3, 14", "released", "features are those of randomly cropped and flipped images", options=_AUGMENT,
     ),
     "every-5": Emulation(
-        "A.3, 6", "released", "with robust losses, FINE selects twice as often", _rhythm(lambda every: max(1, every // 2)),
+        "A.3, 6", "released", "with robust losses, FINE selects twice as often",
+        _rhythm(lambda every: max(1, every // 2)),
         measured_on="gce+fine", only=("gce+fine", "sce+fine", "elr+fine"),
     ),
     "constant-rate": Emulation(

@@ -126,7 +126,9 @@ def _together(todo: Sequence[Job]) -> list[list[Job]]:
     groups: dict[Any, list[Job]] = {}
     for task, seed, command in todo:
         alone = task.part.kind in ("train", "theory")
-        groups.setdefault((task, seed) if alone else (task.data, task.noise, seed), []).append((task, seed, command))
+        groups.setdefault((task, seed) if alone else (task.data, task.noise, seed), []).append(
+            (task, seed, command)
+        )
     return list(groups.values())
 
 

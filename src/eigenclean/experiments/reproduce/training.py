@@ -19,7 +19,7 @@ from eigenclean.experiments.watch import SelectionQuality
 from eigenclean.train import RECIPES, Callback, FromDetector, Recipe, RobustClassifier, recipe
 from eigenclean.train.recipes.dividemix import BY_NOISE
 
-_OF_DETECTOR = ("vector", "subset")  # options of FINE that are not options of recipes
+_OF_DETECTOR = ("vector", "subset", "threshold")  # options of FINE, where they are not options of the recipe
 _FORGET = 0.9  # Co-teaching in the paper's comparison forgets so much of the noise rate
 _ANOTHER_DRAW = 1000  # added to the seed where noise is drawn anew
 _CURVES = ("f", "precision", "recall", "kept_fraction", "test_accuracy", "val_accuracy")
@@ -34,9 +34,9 @@ def make_recipe(task: Task, data: Data, noise_rate: float | None = None) -> Reci
         noise_rate: true share of wrong labels, for methods that are told it and noise that has no nominal rate.
     """
     options = dict(task.part.options)
-    own = {name: options.pop(name) for name in _OF_DETECTOR if name in options}
-    augment = options.pop("augment", None)
     known = signature(RECIPES[task.part.method]).parameters
+    own = {name: options.pop(name) for name in _OF_DETECTOR if name in options and name not in known}
+    augment = options.pop("augment", None)
     told = {key: value for key, value in _told(task, data, noise_rate).items() if key in known}
     made = recipe(task.part.method, **{"preset": data.preset, **told, **options})
     if own:
@@ -68,7 +68,9 @@ def measure_training(task: Task, seed: int, context: Context) -> Measured:
         figures["noise_rate"] = case.noise_rate
     if case.imagenet is not None:
         figures |= _elsewhere(model, *case.imagenet)
-    curves = {name: [record.get(name) for record in model.history_] for name in _CURVES if name in model.history_[-1]}
+    curves = {
+        name: [record.get(name) for record in model.history_] for name in _CURVES if name in model.history_[-1]
+    }
     return Measured({**figures, "seconds": clock.seconds}, curves, case.noise_hash())
 
 
@@ -200,7 +202,8 @@ class VariedLooks(Callback):
 
 def _first_draw(task: Task, chosen: Recipe, data: Data, seed: int, context: Context) -> GoOn:
     """The warm-up, on another split with other noise."""
-    case = make_case(data, task.noise, seed + _ANOTHER_DRAW, context.folder, validated=task.part.validated)
+    another = seed + _ANOTHER_DRAW
+    case = make_case(data, task.noise, seed, context.folder, validated=task.part.validated, draw=another)
     kept = Kept()
     warm_up = replace(chosen, stages=chosen.stages[:1])
     _fitted(warm_up, data, case, seed, context, [kept, *_watching(case)])
