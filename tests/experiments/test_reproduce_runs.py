@@ -16,7 +16,7 @@ from eigenclean.detect.cuts import GaussianCut
 from eigenclean.experiments.reproduce import looking, runner, training
 from eigenclean.experiments.reproduce.context import Context, cache_folder
 from eigenclean.experiments.reproduce.data import make_case
-from eigenclean.experiments.reproduce.profiles import SMOKE, Data
+from eigenclean.experiments.reproduce.profiles import PAPER, SMOKE, Data
 from eigenclean.experiments.reproduce.values import Task, part
 from eigenclean.metrics import detection_quality
 
@@ -170,3 +170,60 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     for one, two in zip(alone, shared, strict=True):
         assert one.figures["best"] == pytest.approx(two.figures["best"], abs=0.02)
         assert (one.key, one.noise_hash) == (two.key, two.noise_hash)
+
+
+# The data sets themselves, in small.
+
+
+def cifar10(root: Path, rows: int = 40) -> Path:
+    folder = root / "cifar-10-batches-bin"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for name in [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]:
+        labels, pixels = np.arange(rows)[:, None] % 10, rng.integers(256, size=(rows, 3072))
+        (folder / f"{name}.bin").write_bytes(np.hstack([labels, pixels]).astype(np.uint8).tobytes())
+    return root
+
+
+def test_the_paper_profile_opens_cifar_10_and_trains_on_it(tmp_path: Path) -> None:
+    data = PAPER.training["cifar10"]
+    case = make_case(data, "asymmetric:0.4", 0, cifar10(tmp_path), validated=True)
+    assert case.validation is not None
+    assert (len(case.labels), len(case.validation[1]), len(case.test[1])) == (180, 20, 40)
+    assert case.noise_rate == pytest.approx(0.2, abs=0.03)
+    quick = replace(data, net="small-cnn", net_options={"width": 4}, epochs=3)
+    context = replace(Context("paper", tmp_path, device="cpu"), runs=tmp_path / "run")
+    chosen = training.make_recipe(FINE_50, quick)
+    assert (chosen.augment, chosen.scale) == ("crop-flip", "cifar10")
+    model = training._fitted(chosen, quick, case, 0, context, [], context.runs)
+    assert len(model.history_) == 3 and (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    root = tmp_path / "clothing1m"
+    (root / "images").mkdir(parents=True)
+    lists: dict[str, list[str]] = {"noisy_train": [], "clean_train": [], "clean_val": [], "clean_test": []}
+    labels: dict[str, list[str]] = {"noisy": [], "clean": []}
+    for number in range(4 * 14):
+        which = list(lists)[number // 14]
+        image.new("RGB", (8, 8), (number, 0, 0)).save(root / "images" / f"{number}.png")
+        lists[which].append(f"images/{number}.png")
+        labels["noisy" if which == "noisy_train" else "clean"].append(f"images/{number}.png {number % 14}")
+    for name, lines in lists.items():
+        (root / f"{name}_key_list.txt").write_text("\n".join(lines))
+    for name, lines in labels.items():
+        (root / f"{name}_label_kv.txt").write_text("\n".join(lines))
+    case = make_case(PAPER.training["clothing1m"], "people", 0, tmp_path, validated=True)
+    assert case.truth is None and case.noise_rate is None and case.imagenet is None
+    assert case.validation is not None and len(case.validation[1]) == len(case.test[1]) == 14
+    assert case.noise_hash() and case.inputs_hash()
+
+
+def test_checkpoints_of_a_finished_cell_are_not_kept(tmp_path: Path) -> None:
+    context = replace(HERE, runs=tmp_path / "runs")
+    cell = runner.measure_cell((FINE_50, 0, ""), context)
+    assert cell.status == "measured", cell.note
+    assert not list((tmp_path / "runs").rglob("*.*"))
+    plain = runner.measure_cell((FINE_50, 0, ""), HERE)
+    assert plain.figures["best"] == cell.figures["best"]

@@ -1,6 +1,7 @@
 """Runs the cells of experiments: what is known is not run again, and several processes share the rest."""
 
 import os
+import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -165,6 +166,8 @@ def measure_cell(job: Job, context: Context) -> Cell:
     except Exception as error:  # hours of other cells must not be lost to one; the table names it
         return made("failed", f"{type(error).__name__}: {' '.join(str(error).split())}")
     seconds = round(time.perf_counter() - started, 1)
+    if inside.runs is not None:  # what a killed training would go on from
+        shutil.rmtree(inside.runs, ignore_errors=True)
     return made(
         "measured", figures=_rounded(found.figures), curves=_rounded(found.curves), noise_hash=found.noise_hash,
         seconds=seconds,
