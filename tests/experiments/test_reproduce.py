@@ -11,14 +11,14 @@ import pytest
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.experiments.benchmarks.quality_data import MissingData
 from eigenclean.experiments.reproduce import cells as cells_module
-from eigenclean.experiments.reproduce import numbers, runner
+from eigenclean.experiments.reproduce import runner
 from eigenclean.experiments.reproduce.catalogue import EXPERIMENTS
 from eigenclean.experiments.reproduce.cells import Cell, fingerprint, read_cells, results_file, write_cells
 from eigenclean.experiments.reproduce.context import Context
 from eigenclean.experiments.reproduce.profiles import PAPER, PROFILES, SMALL, SMOKE
 from eigenclean.experiments.reproduce.released import EMULATIONS, NOT_EMULATED, as_released, emulated
 from eigenclean.experiments.reproduce.training import make_recipe
-from eigenclean.experiments.reproduce.values import Experiment, Task, part
+from eigenclean.experiments.reproduce.values import Experiment, Number, Task, part
 from eigenclean.train import RECIPES, Recipe, recipe
 
 
@@ -63,7 +63,7 @@ def test_every_table_and_figure_has_a_name() -> None:
 def test_printed_numbers_are_where_they_belong(
     name: str, figure: str, row: str, column: str, mean: float, deviation: float | None
 ) -> None:
-    assert EXPERIMENTS[name].paper[figure][row, column] == numbers.Number(mean, deviation)
+    assert EXPERIMENTS[name].paper[figure][row, column] == Number(mean, deviation)
 
 
 def test_printed_numbers_are_all_in_a_row_and_a_column_of_their_table() -> None:
@@ -214,9 +214,13 @@ def test_what_is_known_is_not_run_again_unless_the_code_has_changed(monkeypatch:
     saved: list[Cell] = []
     assert [one.seed for one in runner.run(jobs, Context("smoke"), known=known, save=saved.extend)] == [0, 1]
     assert (ran, [one.seed for one in saved]) == ([1], [1])
-    for more, expected in (({"again": True}, [0, 1]), ({}, [0, 1]), ({"keep_old": True}, [1])):
+    for found, again, keep_old, expected in (
+        (known, True, False, [0, 1]),
+        (old, False, False, [0, 1]),
+        (old, False, True, [1]),
+    ):
         ran.clear()
-        runner.run(jobs, Context("smoke"), known=known if "again" in more else old, **more)
+        runner.run(jobs, Context("smoke"), known=found, again=again, keep_old=keep_old)
         assert ran == expected
     with pytest.raises(InvalidOption, match="processes"):
         runner.run(jobs, Context("smoke"), known={}, processes=0)

@@ -19,6 +19,7 @@ from eigenclean.experiments.reproduce.data import make_case
 from eigenclean.experiments.reproduce.profiles import PAPER, SMOKE, Data
 from eigenclean.experiments.reproduce.values import Task, part
 from eigenclean.metrics import detection_quality
+from eigenclean.train import RobustClassifier
 
 DIGITS: Data = SMOKE.training["cifar10"]
 HERE = Context("smoke", device="cpu")
@@ -133,7 +134,7 @@ def test_a_network_is_trained_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     assert first.status == "measured", first.note
     assert len(list(tmp_path.glob("features-*.npz"))) == 1
     looking._look.cache_clear()
-    monkeypatch.setattr(looking.RobustClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(RobustClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
     again = runner.measure_cell((task, 0, ""), context)
     assert again.figures == first.figures
     seen = looking.look(task, 0, context)

@@ -147,6 +147,7 @@ def _accuracy_tables() -> list[Experiment]:
             top,
             _printed(numbers.TABLE10, WEB, *top),
             orders=(("fine", "crust"),),
+            notes=("WebVision is tested on its validation images, which also choose the best epoch.",),
         ),
         Experiment(
             "fig4",
@@ -325,7 +326,7 @@ def _theorems() -> list[Experiment]:
     made = []
     for name, title in titles.items():
         shown = [
-            Shown(f"theory.{bound}{form}_violated", f"{bound.replace('_', ', ')}{form}: broken in", digits=0)
+            Shown(f"theory.{bound}{form}_violated", f"{bound.replace('_', ', ')}{form}, broken in", digits=0)
             for bound in bounds[name]
             for form in ("printed", "corrected")
         ]

@@ -159,7 +159,7 @@ def _theorem(table: Table) -> list[Claim]:
                 broken = {
                     name: value for name, value in cell.figures.items() if name.endswith("corrected_violated")
                 }
-                detail = "; ".join(cell.curves.get("notes", ())) or str(broken)
+                detail = " ".join(cell.curves.get("notes", ())) or str(broken)
                 found.append(Claim(f"{row}: the corrected bound is never broken", not any(broken.values()), detail))
     return found
 

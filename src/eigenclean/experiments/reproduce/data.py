@@ -54,7 +54,8 @@ class Case:
     def inputs_hash(self) -> str:
         """A fingerprint of what is learned from, without the labels."""
         if isinstance(self.inputs, np.ndarray):
-            return hashlib.blake2b(np.ascontiguousarray(self.inputs).view(np.uint8), digest_size=8).hexdigest()
+            content = np.ascontiguousarray(self.inputs).reshape(-1).view(np.uint8)
+            return hashlib.blake2b(content.data, digest_size=8).hexdigest()
         return str(self.inputs.digest())
 
     def noise_hash(self) -> str:

@@ -17,6 +17,8 @@ from eigenclean.files import write_text
 from eigenclean.report.render import content_policy
 from eigenclean.version import __version__
 
+_STYLES = ("run.css", "reproduce.css")
+
 
 def write_page(table: Table, profile: Profile, folder: Path, *, as_released: bool = False) -> Path:
     """Write ``NAME_PROFILE.html`` and the picture beside it as ``.svg``; the page needs nothing else."""
@@ -33,7 +35,7 @@ def render(table: Table, profile: Profile, picture: str, *, as_released: bool = 
     """The page as HTML."""
     environment = _environment()
     assert environment.loader is not None
-    style = environment.loader.get_source(environment, "run.css")[0].strip()
+    style = "\n".join(environment.loader.get_source(environment, name)[0].strip() for name in _STYLES)
     cells = [cell for own in table.cells.values() for cell in own if cell.status == "measured"]
     facts: dict[str, Any] = {
         "experiment": table.experiment,

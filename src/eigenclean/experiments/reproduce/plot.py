@@ -146,8 +146,8 @@ def _planes(table: Table, figure: "Figure") -> None:
     shown = axes.imshow(
         values, aspect="auto", cmap="RdBu", vmin=-bound, vmax=bound, extent=(0, 360, len(values) - 0.5, -0.5)
     )
-    highest = angles[np.nanargmax(values, axis=1)]
-    axes.plot(highest, range(len(values)), "x", color="#222222", markersize=4)
+    there = np.flatnonzero(np.isfinite(values).any(axis=1))  # a class without wrong labels has no value
+    axes.plot(angles[np.nanargmax(values[there], axis=1)], there, "x", color="#222222", markersize=4)
     if len(values) <= 20:
         axes.set_yticks(range(len(values)), cell.curves["classes"])
     axes.set_ylabel("class")

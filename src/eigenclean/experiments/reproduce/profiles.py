@@ -174,14 +174,14 @@ def _smoke() -> Profile:
         "net_options": {"hidden": [64]},
         "asymmetric": {"kind": "pair"},
     }
-    few = Data(**digits, epochs=12, samples=1000)
-    known = Data(**digits, epochs=12, samples=1000, people="pair:0.3")
+    few = Data(**digits, epochs=10, samples=600)
+    known = Data(**digits, epochs=10, samples=600, people="pair:0.3")
     return Profile(
         "smoke",
         "scikit-learn's digits: seconds, to see that everything runs",
         1,
         {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known},
-        {"cifar10": few, LATE: replace(few, epochs=24), "cifar100": few},
+        {"cifar10": few, LATE: replace(few, epochs=20), "cifar100": few},
     )
 
 

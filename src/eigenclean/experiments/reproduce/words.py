@@ -13,7 +13,7 @@ def header(table: Table) -> list[tuple[str, str]]:
     heads = [("", "")]
     for shown in table.experiment.figures:
         first = [(shown.title, "paper")] if _has_paper(table, shown) else []
-        heads += [*first, ("" if first else shown.title, "measured")]
+        heads += [*first, ("", "measured") if first else (shown.title, "")]
         if _has_difference(table, shown):
             heads.append(("", "diff"))
     return [*heads, ("", "seeds")]
