@@ -46,7 +46,7 @@ def shifts(first: dict[str, float], second: float) -> Table:
     found = made(
         experiment, lambda row, column, seed: {"mean": figures[row][column] + 0.01 * seed, "deviation": 0.1}
     )
-    return compare(experiment, found)
+    return compare(experiment, found, SMALL)
 
 
 RISING = {"C10 S20": 0.1, "C10 S50": 0.2, "C10 S80": 0.3}
@@ -62,7 +62,9 @@ def test_means_deviations_and_differences() -> None:
 
 def test_habits_are_compared_with_the_row_they_belong_to() -> None:
     experiment = EXPERIMENTS["discrepancies"]
-    table = compare(experiment, made(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}))
+    table = compare(
+        experiment, made(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
+    )
     for row in experiment.rows:
         gap = table.entries[row.name, "C10 S50", "train.best"].difference
         assert (gap is None) if row.against is None else gap == pytest.approx(10.0)
@@ -71,7 +73,7 @@ def test_habits_are_compared_with_the_row_they_belong_to() -> None:
 def test_what_is_missing_is_marked_and_never_a_number() -> None:
     experiment = EXPERIMENTS["table3"]
     tasks = [Task(row.parts[0], "clothing1m", "people") for row in experiment.rows]
-    table = compare(experiment, [cell(task, status="missing", note="needs Clothing1M") for task in tasks])
+    table = compare(experiment, [cell(task, status="missing", note="needs Clothing1M") for task in tasks], SMALL)
     assert not table.is_measured and draw(table) == "" and claims(table) == []
     assert list(table.notes) == ["missing: needs Clothing1M"]
     ((_, rows),) = lines(table)
@@ -104,19 +106,19 @@ def test_fractions() -> None:
     def figures(large: float) -> Any:
         return lambda row, column, seed: {"one_percent": 0.9, "one_percent_large": large, "one_percent_worst": 0.9}
 
-    assert passed(compare(experiment, made(experiment, figures(0.98)))) == [True, True]
-    assert passed(compare(experiment, made(experiment, figures(0.96)))) == [False, False]
+    assert passed(compare(experiment, made(experiment, figures(0.98)), SMALL)) == [True, True]
+    assert passed(compare(experiment, made(experiment, figures(0.96)), SMALL)) == [False, False]
     small = made(experiment, lambda row, column, seed: {"one_percent": 0.9})
-    assert passed(compare(experiment, small)) == []  # nothing is promised for small classes
+    assert passed(compare(experiment, small, SMALL)) == []  # nothing is promised for small classes
 
 
 @pytest.mark.parametrize(("fine", "expected"), [(0.9, True), (0.75, False), (0.5, False)])
 def test_detectors(fine: float, expected: bool) -> None:
     experiment = EXPERIMENTS["fig5"]
     values = {"fine": fine, "mcd": 0.7, "mcd, mixture": 0.6, "small-loss": 0.8, "judge": 0.95}
-    table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}))
+    table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
     found = claims(table)
-    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 3
+    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 9
     order = next(claim for claim in found if claim.says.startswith("fine is better than mcd"))
     assert order.passed == (fine > 0.7)
 
@@ -125,10 +127,10 @@ def test_mean_vector_and_threshold() -> None:
     five, seven = EXPERIMENTS["table5"], EXPERIMENTS["table7"]
     for gap, expected in ((0.1, True), (-0.1, False)):
         found = made(five, lambda row, column, seed, gap=gap: {"f": 0.5 + gap * (row == "eigen"), "best": 0.5})
-        assert passed(compare(five, found))[:3] == [expected] * 3
+        assert passed(compare(five, found, SMALL))[:3] == [expected] * 3
     for span, expected in ((0.04, True), (0.06, False)):
         found = made(seven, lambda row, column, seed, span=span: {"f": 0.5 + span * (row == "0.60"), "best": 0.5})
-        assert passed(compare(seven, found)) == [expected]
+        assert passed(compare(seven, found, SMALL)) == [expected]
 
 
 def test_theorems() -> None:
@@ -137,7 +139,7 @@ def test_theorems() -> None:
         names = ("precision_printed", "precision_corrected", "recall_printed", "recall_corrected")
         figures = {f"{name}_violated": broken for name in names}
         task = Task(experiment.rows[0].parts[0], "none", "none")
-        assert passed(compare(experiment, [cell(task, 0, **figures)])) == [expected]
+        assert passed(compare(experiment, [cell(task, 0, **figures)], SMALL)) == [expected]
 
 
 # Pictures and pages.
@@ -169,7 +171,7 @@ def test_every_kind_of_picture_is_drawn_and_equal_results_draw_an_equal_one(name
         for number, row in enumerate(experiment.rows)
         for one in row.parts
     ]  # fmt: skip
-    table = compare(experiment, found)
+    table = compare(experiment, found, SMALL)
     picture = draw(table)
     assert picture.startswith("<?xml") and picture == draw(table)
     assert "<text" in picture  # letters, not outlines

@@ -96,7 +96,7 @@ def reproduce(
         jobs = runner.jobs_of(shown, context, wanted, habits=as_released)
         known = read_cells(file)
         if show:
-            made = compare(shown, known.values())
+            made = compare(shown, known.values(), size)
         else:
             with working():
                 cells = runner.run(
@@ -104,7 +104,7 @@ def reproduce(
                     save=lambda new: write_cells(file, new),
                 )  # fmt: skip
             failed |= any(cell.status == "failed" for cell in cells)
-            made = compare(shown, cells)
+            made = compare(shown, cells, size)
         page = write_page(made, size, out / "pages", as_released=as_released)
         if as_json:
             found.append(_record(made))

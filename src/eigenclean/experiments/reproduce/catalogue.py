@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from eigenclean.experiments.reproduce import numbers
-from eigenclean.experiments.reproduce.profiles import LATE
+from eigenclean.experiments.reproduce.profiles import HEAD, LATE
 from eigenclean.experiments.reproduce.released import EMULATIONS
 from eigenclean.experiments.reproduce.values import (
     Experiment,
@@ -199,7 +199,11 @@ def _looks() -> list[Experiment]:
                Shown("judge.auroc", "AUROC"))  # fmt: skip
     plane = (Shown("plane.at_eigenvector", "clean − noisy"), Shown("plane.best", "highest possible"),
              Shown("plane.best_cosine", "its cosine"))  # fmt: skip
-    late = tuple(replace(one, name=f"{one.name} late", data=LATE) for one in (TEN[1], _EIGHTY, _FORTY))
+    others = tuple(
+        replace(one, name=f"{one.name} {which}", data=data)
+        for which, data in (("head", HEAD), ("late", LATE))
+        for one in (TEN[1], _EIGHTY, _FORTY)
+    )
     hundreds = (HUNDRED[1], HUNDRED[2], HUNDRED[3])
     return [
         Experiment(
@@ -256,11 +260,11 @@ def _looks() -> list[Experiment]:
         ),
         Experiment(
             "fig5", "FINE and the minimum covariance determinant on the same features", judges,
-            (TEN[1], _EIGHTY, _FORTY, *late, *hundreds), quality,
+            (TEN[1], _EIGHTY, _FORTY, *others, *hundreds), quality,
             orders=(("fine", "mcd"), ("fine", "small-loss")),
             notes=("MCD keeps 70 % of each class whatever the noise, so at 80 % it cannot be precise.",
-                   "Late: a network that had time to learn errors by heart. The paper does not say how long its "
-                   "networks were trained for this figure."),
+                   "Head: a perceptron on features of a pretrained encoder. Late: a network that had time to learn "
+                   "errors by heart. The paper does not say how long its networks were trained for this figure."),
         ),
     ]  # fmt: skip
 

@@ -113,8 +113,11 @@ def read_cells(path: Path) -> dict[str, Cell]:
 
 
 def write_cells(path: Path, cells: Iterable[Cell]) -> None:
-    """Add these cells to what the file has, one line each in a steady order; the file is replaced whole."""
-    kept = {**read_cells(path), **{cell.key: cell for cell in cells if cell.status == "measured"}}
-    ordered = sorted(kept.values(), key=lambda cell: (json.dumps(cell.task, sort_keys=True), cell.seed))
-    lines = [json.dumps(asdict(cell), ensure_ascii=False, allow_nan=False) for cell in ordered]
+    """Add these cells to what the file has, one line each in a steady order; the file is replaced whole.
+
+    A cell takes the place of one with the same task and seed, also when the profile has changed in between.
+    """
+    new = [cell for cell in cells if cell.status == "measured"]
+    kept = {(json.dumps(cell.task, sort_keys=True), cell.seed): cell for cell in [*read_cells(path).values(), *new]}
+    lines = [json.dumps(asdict(kept[place]), ensure_ascii=False, allow_nan=False) for place in sorted(kept)]
     write_text(path, "".join(f"{line}\n" for line in lines))

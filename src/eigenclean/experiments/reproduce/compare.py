@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenclean.experiments.reproduce.cells import Cell
+from eigenclean.experiments.reproduce.cells import Cell, fingerprint
+from eigenclean.experiments.reproduce.profiles import Profile
 from eigenclean.experiments.reproduce.values import Experiment, Line, Number, Setting, Shown, Task
 
 Key = tuple[str, str, str]  # row, column, figure
@@ -70,8 +71,8 @@ class Table:
         return None if entry is None or entry.measured is None else entry.measured.mean
 
 
-def compare(experiment: Experiment, cells: Iterable[Cell]) -> Table:
-    """Put the cells where they belong."""
+def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:
+    """Put the cells where they belong; those of a profile that has changed since belong nowhere."""
     by_task: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda one: one.seed):
         by_task.setdefault(_key(cell.task), []).append(cell)
@@ -80,7 +81,7 @@ def compare(experiment: Experiment, cells: Iterable[Cell]) -> Table:
     for column in experiment.columns:
         for row in experiment.rows:
             for shown in experiment.figures:
-                own = _of(row, column, shown, by_task)
+                own = _of(row, column, shown, by_task, profile)
                 placed[row.name, column.name, shown.kind] = own
                 entries[row.name, column.name, shown.key] = _entry(experiment, row, column, shown, own)
     for row in experiment.rows:
@@ -93,10 +94,14 @@ def _key(task: Mapping[str, object]) -> str:
     return repr(sorted((name, str(value)) for name, value in task.items()))
 
 
-def _of(row: Line, column: Setting, shown: Shown, by_task: Mapping[str, list[Cell]]) -> list[Cell]:
+def _of(
+    row: Line, column: Setting, shown: Shown, by_task: Mapping[str, list[Cell]], profile: Profile
+) -> list[Cell]:
     for one in row.parts:
         if one.kind == shown.kind:
-            return by_task.get(_key(Task(one, column.data, column.noise).as_dict()), [])
+            task = Task(one, column.data, column.noise)
+            there = by_task.get(_key(task.as_dict()), [])
+            return [cell for cell in there if cell.key == fingerprint(task, profile, cell.seed)]
     return []
 
 

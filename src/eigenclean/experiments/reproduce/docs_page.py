@@ -46,7 +46,7 @@ def docs_page(results: Path) -> tuple[str, dict[str, str]]:
     sections, found = [], []
     cells = {profile.name: list(read_cells(results_file(results, profile)).values()) for profile in (PAPER, SMALL)}
     for experiment in EXPERIMENTS.values():
-        tables = {name: compare(experiment, own) for name, own in cells.items()}
+        tables = {profile.name: compare(experiment, cells[profile.name], profile) for profile in (PAPER, SMALL)}
         sections += _section(tables, pictures)
         found += [(experiment.name, claim) for claim in claims(tables[SMALL.name])]
     text = "\n".join([_HEAD, *_summary(found, cells), *sections])

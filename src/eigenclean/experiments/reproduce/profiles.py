@@ -7,7 +7,9 @@ from typing import Any
 from eigenclean.noise import Noise, make_noise, parse_noise
 
 PEOPLE = "people"
-LATE = "cifar10-late"  # features of a network that had time to learn errors by heart
+# Networks of two more kinds, for analyses that depend on them: a perceptron on features of a pretrained encoder,
+# and one that had time to learn errors by heart.
+HEAD, LATE = "cifar10-head", "cifar10-late"
 # T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
 # one pair among them, as in the map for CIFAR-10.
 _FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
@@ -82,6 +84,21 @@ class Profile:
         return (self.training if kind == "train" else self.looking)[name]
 
 
+_HEADS = tuple(
+    Data(
+        "cifar10",
+        f"CIFAR-10, 12 000 images as 1 280 features, the hidden layer of a perceptron after {epochs} epochs",
+        "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
+        net="mlp",
+        net_options={"hidden": [128]},
+        epochs=epochs,
+        samples=12_000,
+        asymmetric={"kind": "asymmetric", "map": "cifar10"},
+    )
+    for epochs in (8, 30)
+)
+
+
 def _paper() -> Profile:
     cifar = "{0} in the folder that --data or EIGENCLEAN_DATA names (cifar-10-batches-bin, cifar-100-binary or -py)"
     training = {
@@ -103,6 +120,7 @@ def _paper() -> Profile:
         training,
         {
             **{name: training[name] for name in ("cifar10", "cifar100")},
+            HEAD: _HEADS[0],
             LATE: replace(training["cifar10"], says="CIFAR-10, after all epochs", epochs=120),
         },
         gpu=True,
@@ -156,9 +174,8 @@ def _small() -> Profile:
             "cifar10": Data(
                 **fashion, says="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs", epochs=8, samples=12_000
             ),
-            LATE: Data(
-                **fashion, says="Fashion-MNIST, 5 000 images, a small CNN after 40 epochs", epochs=40, samples=5000
-            ),
+            HEAD: _HEADS[0],
+            LATE: _HEADS[1],
             "cifar100": Data(
                 **banking, says=f"{texts} after 8 epochs", net_options={"hidden": [128]}, epochs=8, samples=7500
             ),
@@ -181,7 +198,7 @@ def _smoke() -> Profile:
         "scikit-learn's digits: seconds, to see that everything runs",
         1,
         {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known},
-        {"cifar10": few, LATE: replace(few, epochs=20), "cifar100": few},
+        {"cifar10": few, HEAD: few, LATE: replace(few, epochs=20), "cifar100": few},
     )
 
 
