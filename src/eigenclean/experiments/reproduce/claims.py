@@ -101,9 +101,7 @@ def _fractions(table: Table) -> list[Claim]:
         if large:
             worst = min(cell.figures["one_percent_worst"] for cell in cells if "one_percent_worst" in cell.figures)
             mean = float(np.mean(large))
-            says = (
-                f"{column}: 1 % of a class of 1 000 or more has an eigenvector of cosine {ONE_PERCENT} with all's"
-            )
+            says = f"{column}: 1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
             found.append(
                 Claim(says, mean >= ONE_PERCENT, f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99")
             )
