@@ -35,6 +35,8 @@ MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.scale.stream": "Data larger than memory.",
     "eigenclean.scale.dask": "Data on a cluster.",
     "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
+    "eigenclean.experiments.theory": "The paper's theorems: bounds as printed and as they hold, and simulations.",
+    "eigenclean.experiments.analyses": "The paper's analyses: numbers from arrays, and a picture of each.",
     "eigenclean.errors": "Every error a user can cause.",
     "eigenclean.patch": "What people decided about labels.",
     "eigenclean.sources.relabel": "Patches put into data, and taken back.",

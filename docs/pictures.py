@@ -1,6 +1,7 @@
-"""Draws the pictures of the explanation of FINE: `python docs/pictures.py` writes them to docs/img/.
+"""Draws the pictures of the explanations: `python docs/pictures.py` writes them to docs/img/.
 
-All but the first show real data, scikit-learn's digits. The same numbers give the same files, byte for byte.
+The first is a drawing and the theorems are simulated; all others show real data, scikit-learn's digits. The same
+numbers give the same files, byte for byte.
 """
 
 import sys
@@ -17,26 +18,17 @@ from sklearn.datasets import load_digits
 
 from eigenclean import FINE, add_noise
 from eigenclean.arrays import ClassRows, Floats
+from eigenclean.experiments import analyses, ink
+from eigenclean.experiments.analyses.comparison import as_released
+from eigenclean.experiments.ink import INK, LINE, RIGHT, WRONG
+from eigenclean.experiments.theory.run import Grid
+from eigenclean.experiments.theory.theorem1 import simulate_theorem1
+from eigenclean.experiments.theory.theorem1_plot import draw_theorem1
+from eigenclean.experiments.theory.theorem2 import simulate_theorem2
+from eigenclean.experiments.theory.theorem2_plot import draw_theorem2
 from eigenclean.mixture import fit_mixtures
 
-# Mid-tones that are read on white and on black alike.
-RIGHT, WRONG, LINE, INK = "#2a9d8f", "#e07a3f", "#8172c4", "#808a93"
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "eigenclean",
-    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the reader's font
-    "font.family": "sans-serif",
-    "font.size": 11.0,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 11.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-}
+STYLE = {**ink.STYLE, "font.size": 11.0, "axes.titlesize": 11.0}
 
 
 def cartoon() -> Figure:
@@ -147,11 +139,45 @@ def one_or_two() -> Figure:
     return figure
 
 
+GRID = Grid((0.1, 0.4), (60, 80, 90), (0.02, 0.05, 0.1, 0.2, 0.5), (8, 128), (200, 5000), draws=30)
+
+
+def theorem1() -> Figure:
+    """Bounds of theorem 1 against what was simulated."""
+    figure = _figure(8.6, 4.0)
+    draw_theorem1(simulate_theorem1(GRID.models(), draws=GRID.draws), figure)
+    return figure
+
+
+def theorem2() -> Figure:
+    """How often the bounds of theorem 2 fail."""
+    figure = _figure(9.6, 3.8)
+    draw_theorem2(simulate_theorem2(GRID.models(), draws=GRID.draws), figure)
+    return figure
+
+
+def directions() -> Figure:
+    """Some of the analyses, on digits."""
+    noisy, truth, _, _ = _judged(0.5)
+    pixels, clean = np.asarray(load_digits(return_X_y=True)[0]), noisy == truth
+    figure = _figure(9.6, 7.6)
+    panels = figure.subplots(2, 2)
+    analyses.plot_alignment_heatmap(analyses.alignment_heatmap(pixels, noisy, clean), panels[0, 0])
+    analyses.plot_eigenvector_shift(analyses.eigenvector_shift(pixels, noisy, clean), panels[0, 1])
+    analyses.plot_fraction_curve(analyses.fraction_curve(pixels, noisy), panels[1, 0])
+    p_clean = FINE(cut=as_released()).fit(pixels, noisy).p_clean(pixels, noisy)
+    analyses.plot_zeta_sensitivity(analyses.zeta_sensitivity(p_clean, clean), panels[1, 1])
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "eigenvector.svg": cartoon,
     "scores.svg": scores,
     "monotone.svg": monotone,
     "one-or-two.svg": one_or_two,
+    "theorem1.svg": theorem1,
+    "theorem2.svg": theorem2,
+    "analyses.svg": directions,
 }
 
 

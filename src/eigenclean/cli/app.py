@@ -17,6 +17,7 @@ from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
 from eigenclean.cli.patch import patch
+from eigenclean.cli.reproduce import reproduce
 from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
@@ -40,6 +41,7 @@ app.command("score")(score)
 app.command("train")(train)
 app.command("check")(check)
 app.command("export")(export)
+app.command("reproduce")(reproduce)
 app.command("list")(list_names)
 app.add_typer(bench, name="bench")
 app.add_typer(patch, name="patch")

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from eigenclean.experiments.class_directions import ClassDirections, Picture
 from eigenclean.experiments.watch import BINS, Rounds
 from eigenclean.files import write_text
 from eigenclean.report import words
@@ -39,13 +40,16 @@ def write_run_report(
 ) -> None:
     """Write ``report.html``: one self-contained page."""
     rounds = next((one.records for one in watching if isinstance(one, Rounds)), [])
-    write_text(folder / REPORT, render_run(summarize_run(model, facts, rounds, source=source, command=command)))
+    pictures = next((one.pictures for one in watching if isinstance(one, ClassDirections)), [])
+    summary = summarize_run(model, facts, rounds, pictures, source=source, command=command)
+    write_text(folder / REPORT, render_run(summary))
 
 
 def summarize_run(
     model: RobustClassifier,
     facts: Mapping[str, Any],
     rounds: Sequence[Mapping[str, Any]],
+    pictures: Sequence[Picture] = (),
     *,
     source: str,
     command: str | None = None,
@@ -63,6 +67,7 @@ def summarize_run(
         "selection": _series(history, _SELECTION),
         "classes": _by_class(model, rounds),
         "panels": [_panel(one) for one in _chosen([one for one in rounds if "scores" in one])],
+        "directions": list(pictures),
         "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "measured")},
     }
 

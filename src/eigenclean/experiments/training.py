@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.experiments.class_directions import ClassDirections
 from eigenclean.experiments.run_report import write_run_report
 from eigenclean.experiments.watch import Rounds, SelectionQuality
 from eigenclean.metrics import score_verdict
@@ -104,7 +105,7 @@ def run_training(
         learned: data.labels[parts[learned]] if noisy is None else noisy.labels
         for learned, noisy in ((True, known), (False, other))
     }
-    watching = _callbacks(folder, known, plan)
+    watching = _callbacks(folder, known, given[True], plan)
     model = RobustClassifier(
         plan.recipe,
         net=net,
@@ -161,8 +162,9 @@ def _corrupted(data: Source, inputs: Any, rows: Array, plan: Plan, learned: bool
     return corrupt(data.labels[rows], noise, random_state=seed, features=features, classes=np.unique(data.labels))
 
 
-def _callbacks(folder: Path, known: Corruption | None, plan: Plan) -> list[Callback]:
-    watching: list[Callback] = [Rounds(folder, None if known is None else known.truth)]
+def _callbacks(folder: Path, known: Corruption | None, given: Array, plan: Plan) -> list[Callback]:
+    truth = None if known is None else known.truth
+    watching: list[Callback] = [Rounds(folder, truth), ClassDirections(truth, given)]
     if known is not None:
         watching.append(SelectionQuality(known.truth, known.labels))
     if plan.tensorboard:

@@ -1,0 +1,206 @@
+"""How large an experiment is: the paper's own settings, hours of two processors, or seconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eigenclean.noise import Noise, make_noise, parse_noise
+
+PEOPLE = "people"
+# Networks of two more kinds, for analyses that depend on them: a perceptron on features of a pretrained encoder,
+# and one that had time to learn errors by heart.
+HEAD, LATE = "cifar10-head", "cifar10-late"
+# T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
+# one pair among them, as in the map for CIFAR-10.
+_FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What stands for a data set of the paper, and how long to train on it.
+
+    Attributes:
+        source: a source such as "cifar10:{data}", where ``{data}`` is the folder of the data; or a name of
+            `bench train`: "fashion", "cifar10", "banking77", "digits".
+        says: what it is, for the reader.
+        needs: what must be there.
+        preset: of the recipes.
+        net: the network; None for the preset's.
+        net_options: its options.
+        epochs: of a training; None for the preset's, and for features those of its warm-up.
+        samples: to learn from at most, and as many to test on; None for all.
+        asymmetric: the noise that stands for asymmetric noise, when no map is known for such classes.
+        people: which of the labels that people gave, where there are several; or a noise that stands for them.
+    """
+
+    source: str
+    says: str
+    needs: str = ""
+    preset: str = "small"
+    net: str | None = None
+    net_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    epochs: int | None = None
+    samples: int | None = None
+    asymmetric: Mapping[str, Any] | None = field(default=None, hash=False)
+    people: str | None = None
+
+    def noise(self, text: str) -> Noise | None:
+        """The noise that ``kind:rate`` stands for here; None for the labels as they come.
+
+        >>> SMALL.training["cifar100"].noise("asymmetric:0.4")
+        Pair(rate=0.4, exact=True)
+        """
+        if text == PEOPLE:
+            return None
+        kind, _, rate = text.partition(":")
+        if kind == "asymmetric" and self.asymmetric is not None:
+            options = dict(self.asymmetric)
+            return make_noise(options.pop("kind"), float(rate), **options)
+        return parse_noise(text)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A size.
+
+    Attributes:
+        name: what to type.
+        says: one sentence.
+        seeds: how many, unless one says otherwise.
+        training: by the paper's name of the data, what the trainings learn from.
+        looking: the same for analyses of the features of a network that was trained on the noisy labels.
+        gpu: nobody would wait for it without.
+    """
+
+    name: str
+    says: str
+    seeds: int
+    training: Mapping[str, Data] = field(hash=False)
+    looking: Mapping[str, Data] = field(hash=False)
+    gpu: bool = False
+
+    def data(self, kind: str, name: str) -> Data:
+        """What stands for the data of that name in a part of that kind."""
+        return (self.training if kind == "train" else self.looking)[name]
+
+
+_HEADS = tuple(
+    Data(
+        "cifar10",
+        f"CIFAR-10, 12 000 images as 1 280 features, the hidden layer of a perceptron after {epochs} epochs",
+        "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
+        net="mlp",
+        net_options={"hidden": [128]},
+        epochs=epochs,
+        samples=12_000,
+        asymmetric={"kind": "asymmetric", "map": "cifar10"},
+    )
+    for epochs in (8, 30)
+)
+
+
+def _paper() -> Profile:
+    cifar = "{0} in the folder that --data or EIGENCLEAN_DATA names (cifar-10-batches-bin, cifar-100-binary or -py)"
+    training = {
+        "cifar10": Data("cifar10:{data}", "CIFAR-10", cifar.format("CIFAR-10"), "cifar10"),
+        "cifar100": Data("cifar100:{data}", "CIFAR-100", cifar.format("CIFAR-100"), "cifar100"),
+        "clothing1m": Data(
+            "clothing1m:{data}/clothing1m?subset=120000", "Clothing1M",
+            "Clothing1M in the folder clothing1m of the data, and timm with its weights", "clothing1m",
+        ),
+        "webvision": Data(
+            "mini-webvision:{data}/webvision", "mini-WebVision",
+            "WebVision (and imagenet/ inside) in the folder webvision of the data, and timm", "webvision",
+        ),
+    }  # fmt: skip
+    return Profile(
+        "paper",
+        "the paper's own data, networks and epochs; for a machine with a GPU",
+        3,
+        training,
+        {
+            **{name: training[name] for name in ("cifar10", "cifar100")},
+            HEAD: _HEADS[0],
+            LATE: replace(training["cifar10"], says="CIFAR-10, after all epochs", epochs=120),
+        },
+        gpu=True,
+    )
+
+
+def _small() -> Profile:
+    fashion: dict[str, Any] = {
+        "source": "fashion",
+        "needs": "the Debian package dataset-fashion-mnist, or its files in the folder fashion-mnist of the data",
+        "net": "small-cnn",
+        "asymmetric": {"kind": "asymmetric", "map": _FASHION_MAP},
+    }
+    banking: dict[str, Any] = {
+        "source": "banking77",
+        "needs": "banking77_minilm.npz in the folder that --data or EIGENCLEAN_DATA names",
+        "net": "mlp",
+        "asymmetric": {"kind": "pair"},
+    }
+    people: dict[str, Any] = {
+        "source": "cifar10",
+        "needs": "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
+        "net": "mlp",
+        "epochs": 20,
+        "samples": 5000,
+    }
+    texts = "banking77, 7 500 questions of 77 intents as 384 features, a perceptron"
+    return Profile(
+        "small",
+        "real data and small networks: at most an hour or two of two processors for a table",
+        3,
+        {
+            "cifar10": Data(
+                **fashion,
+                says="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
+                net_options={"width": 16},
+                epochs=20,
+                samples=5000,
+            ),
+            "cifar100": Data(**banking, says=f"{texts}, 20 epochs", epochs=20, samples=7500),
+            "clothing1m": Data(
+                **people, says="CIFAR-10N, the worst of three people's labels (40 % wrong): 5 000 images as 1 280 "
+                "features, a perceptron", people="worst",
+            ),
+            "webvision": Data(
+                **people, says="CIFAR-10N, one person's labels (17 % wrong): 5 000 images as 1 280 features, a "
+                "perceptron", people="rand1",
+            ),
+        },
+        {
+            "cifar10": Data(
+                **fashion, says="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs", epochs=8, samples=12_000
+            ),
+            HEAD: _HEADS[0],
+            LATE: _HEADS[1],
+            "cifar100": Data(
+                **banking, says=f"{texts} after 8 epochs", net_options={"hidden": [128]}, epochs=8, samples=7500
+            ),
+        },
+    )  # fmt: skip
+
+
+def _smoke() -> Profile:
+    digits: dict[str, Any] = {
+        "source": "digits",
+        "says": "scikit-learn's digits, a perceptron",
+        "net": "mlp",
+        "net_options": {"hidden": [64]},
+        "asymmetric": {"kind": "pair"},
+    }
+    few = Data(**digits, epochs=10, samples=600)
+    known = Data(**digits, epochs=10, samples=600, people="pair:0.3")
+    return Profile(
+        "smoke",
+        "scikit-learn's digits: seconds, to see that everything runs",
+        1,
+        {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known},
+        {"cifar10": few, HEAD: few, LATE: replace(few, epochs=20), "cifar100": few},
+    )
+
+
+PAPER, SMALL, SMOKE = _paper(), _small(), _smoke()
+PROFILES: dict[str, Profile] = {one.name: one for one in (PAPER, SMALL, SMOKE)}
