@@ -234,9 +234,9 @@ def ranks(p_clean: Floats, score: Floats) -> Ints:
     return rank
 
 
-def write_frame(table: pa.Table, path: str | os.PathLike[str]) -> None:
+def write_frame(table: pa.Table, path: Path) -> None:
     """One Parquet file."""
-    pq.write_table(table, str(path))
+    pq.write_table(table, path)
 
 
 def join(frames: Sequence[pa.Table]) -> Verdict:

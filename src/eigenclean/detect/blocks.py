@@ -220,6 +220,12 @@ def rows_per_block(n: int, width: int, dtype: np.dtype[Any]) -> int:
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // 2 // row))
 
 
+def block_of(features: Array) -> int:
+    """How many rows a block of this array has."""
+    n, width = features.shape
+    return rows_per_block(n, width, features.dtype)
+
+
 def in_blocks(array: Array, rows: int) -> LocalBlocks[Array]:
     """An array, ``rows`` rows at a time, without a copy."""
     return LocalBlocks.of([array[part] for part in row_chunks(len(array), 1, rows)])

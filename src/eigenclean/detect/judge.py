@@ -8,7 +8,7 @@ import numpy as np
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.detect import judge_blocks as work
 from eigenclean.detect.base import Detector, Learned
-from eigenclean.detect.blocks import Blocks, in_blocks, rows_per_block
+from eigenclean.detect.blocks import Blocks, block_of, in_blocks
 from eigenclean.detect.candidates import FEW, MANY, Candidates
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.discriminants import Discriminants, DiscriminantSolver
@@ -64,6 +64,7 @@ class Judge(Detector):
     name: ClassVar[str] = "judge"
     in_blocks: ClassVar[bool] = True
     _width: int
+    _discriminants: Discriminants
     shrinkage_: float
     glances_: float
     n_rounds_: int
@@ -85,7 +86,7 @@ class Judge(Detector):
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = rows_per_block(*X.shape, X.dtype)
+        rows = block_of(X)
         weights = None if weight is None else in_blocks(weight, rows)
         return np.concatenate(list(self._learn_blocks(in_blocks(X, rows), in_blocks(codes, rows), weights).scores))
 
@@ -140,13 +141,13 @@ class Judge(Detector):
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), 1, rows_per_block(*X.shape, X.dtype)):
+        for part in row_chunks(len(X), 1, block_of(X)):
             scores[part] = self._model.log_odds(self._candidates(X[part], codes[part]))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), 1, rows_per_block(*X.shape, X.dtype)):
+        for part in row_chunks(len(rows), 1, block_of(X)):
             found = self._candidates(X[rows[part]], codes[rows[part]])
             best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
         return best, share

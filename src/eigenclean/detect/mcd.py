@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
 from eigenclean.detect.base import Detector, Learned
-from eigenclean.detect.blocks import Blocks, in_blocks, rows_per_block
+from eigenclean.detect.blocks import Blocks, block_of, in_blocks
 from eigenclean.detect.class_vectors import grouped
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.detect.folds import content_hash
@@ -89,7 +89,7 @@ class MCD(Detector):
             raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = rows_per_block(*X.shape, X.dtype)
+        rows = block_of(X)
         weights = None if weight is None else in_blocks(weight, rows)
         return np.concatenate(list(self._estimate(in_blocks(X, rows), in_blocks(codes, rows), weights)))
 

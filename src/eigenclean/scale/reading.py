@@ -1,9 +1,11 @@
 """Passes over a source: one block is worked on while the next is read, checked and watched."""
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +21,7 @@ from eigenclean.sources.base import Fingerprint
 
 T = TypeVar("T")
 _END: Any = object()
+_TIDY = 4  # blocks after which memory is given back
 _LARGE = 1 << 20  # arrays from this size on are worth a place on the disk
 
 
@@ -66,8 +69,10 @@ class Passes:
         self.n_passes += 1
         sizes = [part.stop - part.start for part in self.parts]
         read = ahead(self._read(not self._checked))
-        for _ in track(self.parts, f"rows, pass {self.n_passes}", sizes):
+        for number, _ in enumerate(track(self.parts, f"rows, pass {self.n_passes}", sizes)):
             yield next(read)
+            if number % _TIDY == 0:
+                give_back()
         if next(read, None) is not None:  # so that the reader comes to its end, and checks it
             raise InvalidData(f"{self._source.name} has more rows than when it was opened; open it again")
         self.check_unchanged()
@@ -115,6 +120,12 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
             pending.append(pool.submit(next, making, _END))
             yield item
             del item
+
+
+def give_back() -> None:
+    """Ask the C library to give back what it holds between kept arrays; without it, holes of blocks add up."""
+    with suppress(OSError, AttributeError):  # only glibc has the call, and only it needs it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def spilled(item: Any) -> Any:
