@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eigenclean.errors import InvalidData
-from eigenclean.experiments.benchmarks.train_cells import code_hash
+from eigenclean.experiments.benchmarks.code import code_hash
 from eigenclean.experiments.reproduce.context import Context, Measured
 from eigenclean.experiments.reproduce.profiles import Profile
 from eigenclean.experiments.reproduce.values import Task

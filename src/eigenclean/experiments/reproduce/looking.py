@@ -15,7 +15,7 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.detect.options import build_detector
 from eigenclean.errors import EigencleanWarning
 from eigenclean.experiments.analyses import alignment_heatmap, eigenvector_shift, fraction_curve
-from eigenclean.experiments.benchmarks.train_cells import code_hash
+from eigenclean.experiments.benchmarks.code import code_hash
 from eigenclean.experiments.reproduce.context import Context, Measured
 from eigenclean.experiments.reproduce.data import make_case
 from eigenclean.experiments.reproduce.training import make_recipe
@@ -23,7 +23,7 @@ from eigenclean.experiments.reproduce.values import Task, part
 from eigenclean.files import reading_arrays, replacing
 from eigenclean.metrics import detection_quality
 from eigenclean.train import Callback, RobustClassifier
-from eigenclean.train.selectors import by_name
+from eigenclean.train.selectors import FromDetector, by_name
 
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _CODE = ("train/**/*.py", "nets/*.py", "losses/*.py")  # beside samples and recipe, what features depend on
@@ -118,7 +118,9 @@ def measure_judge(task: Task, seed: int, context: Context) -> Measured:
     seen = look(task, seed, context)
     options = dict(task.part.options)
     if task.part.method == "fine":  # as in the paper's own runs: labels are known to be noisy
-        options = {**by_name("fine").options, **options}
+        usual = by_name("fine")
+        assert isinstance(usual, FromDetector)
+        options = {**usual.options, **options}
     judge = build_detector(task.part.method, options, seed=seed)
     table = seen.logits if options.get("head", "linear") is None else seen.features
     with warnings.catch_warnings():  # classes kept whole are no news here
