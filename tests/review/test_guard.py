@@ -19,7 +19,16 @@ DECISION = {
     "request": "r",
     "reviewer": "Eve",
 }
-EVERYTHING = ["/", "/page/main.js", "/api/run", "/api/items?at=0", "/api/changes?since=0", "/api/patch", "/nothing"]
+EVERYTHING = [
+    "/",
+    "/page/main.js",
+    "/api/run",
+    "/api/items?at=0",
+    "/api/changes?since=0",
+    "/api/patch",
+    "/favicon.ico",
+    "/nothing",
+]
 
 
 def untouched(served: Served) -> bool:

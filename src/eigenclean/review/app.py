@@ -44,6 +44,7 @@ class _Views:
 
         return [
             get("/", self.page),
+            get("/favicon.ico", self.icon),
             get("/page/{name}", self.file),
             get("/api/run", self.run),
             get("/api/items", self.items),
@@ -59,6 +60,9 @@ class _Views:
 
     def page(self, request: Request) -> Response:
         return Response(self._files["index.html"], media_type=TYPES[".html"])
+
+    def icon(self, request: Request) -> Response:
+        return Response(self._files["icon.svg"], media_type=TYPES[".svg"])
 
     def file(self, request: Request) -> Response:
         name = request.path_params["name"]
