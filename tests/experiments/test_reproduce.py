@@ -237,6 +237,8 @@ def test_jobs_come_seed_by_seed_and_each_once() -> None:
 def test_rows_and_columns_can_be_chosen() -> None:
     few = runner.chosen(EXPERIMENTS["table1"], ["fine"], ["C10 S50", "C10 A40"])
     assert ([row.name for row in few.rows], len(few.columns)) == (["fine"], 2)
+    pair = runner.chosen(EXPERIMENTS["discrepancies"], ["gce+fine: every-5"])
+    assert [row.name for row in pair.rows] == ["gce+fine", "gce+fine: every-5"]
     with pytest.raises(InvalidOption, match="did you mean 'fine'"):
         runner.chosen(EXPERIMENTS["table1"], ["fien"])
 

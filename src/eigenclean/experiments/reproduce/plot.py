@@ -64,8 +64,8 @@ def _dots(table: Table, figure: "Figure") -> None:
         axes.set_title(column, loc="left")
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-    also = "; diamond: the paper, on its own data" if printed else ""
-    figure.supxlabel(f"{shown.title}: dot measured, with its deviation over the seeds{also}")
+    also = "\ndiamond: the paper, on its own data" if printed else ""
+    figure.supxlabel(f"{shown.title}: dot measured, with its deviation over the seeds{also}", fontsize=8)
 
 
 def _rates(table: Table, figure: "Figure") -> None:
@@ -174,7 +174,7 @@ def _measured(cells: Sequence[Cell]) -> list[Cell]:
 def _panels(figure: "Figure", count: int, wide: float, tall: float, **options: Any) -> "list[Axes]":
     across = min(_ACROSS, count)
     down = -(-count // across)
-    figure.set_size_inches(1.0 + wide * across, 0.4 + tall * down)
+    figure.set_size_inches(max(4.4, 1.0 + wide * across), 0.5 + tall * down)  # wide enough for the legend below
     made = list(figure.subplots(down, across, squeeze=False, **options).flat)
     for axes in made:
         axes.grid(color=GRID, linewidth=0.6)

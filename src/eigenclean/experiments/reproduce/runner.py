@@ -28,16 +28,20 @@ Save = Callable[[list[Cell]], None]
 
 
 def chosen(experiment: Experiment, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Experiment:
-    """The experiment with only these rows and columns; all when none are named."""
+    """The experiment with only these rows and columns; all when none are named.
+
+    A row that is compared with another brings that one along.
+    """
     for what, names, there in (
         ("row", rows, [row.name for row in experiment.rows]),
         ("column", columns, [column.name for column in experiment.columns]),
     ):
         for name in names:
             check_name(name, there, by=f"reproduce {experiment.name}", what=what)
+    wanted = {*rows, *(row.against for row in experiment.rows if row.name in rows)}
     return replace(
         experiment,
-        rows=tuple(row for row in experiment.rows if not rows or row.name in rows),
+        rows=tuple(row for row in experiment.rows if not rows or row.name in wanted),
         columns=tuple(column for column in experiment.columns if not columns or column.name in columns),
     )
 
