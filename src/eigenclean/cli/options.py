@@ -12,8 +12,9 @@ SourceArgument = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv · a folder of such files · "
-        "the folder of a saved Hugging Face data set · a folder of class folders of images · "
+        help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv · "
+        "a folder of such files · the folder of a saved Hugging Face data set · "
+        "a folder of class folders of images · "
         "a data set as its authors hand it out, such as cifar10:PATH (eigenclean list layouts) · "
         "a bundled data set (eigenclean list datasets)",
         show_default=False,
