@@ -8,8 +8,18 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import listening
@@ -34,10 +44,20 @@ class _Bars:
         self._progress.remove_task(TaskID(handle))
 
 
+class RowsPerSecond(ProgressColumn):
+    """How fast rows go by, for work that is counted in rows."""
+
+    def render(self, task: Task) -> Text:
+        """Empty for other work."""
+        shown = task.description.startswith("rows") and task.speed is not None
+        return Text(f"{task.speed:,.0f} rows/s" if shown else "")
+
+
 @contextmanager
 def working() -> Iterator[None]:
     """Show progress bars while the block runs, and the library's warnings as notes."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    description = TextColumn("{task.description}")
+    columns = (SpinnerColumn(), description, BarColumn(), TimeRemainingColumn(), RowsPerSecond())
     shown = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
     with shown as progress, warnings.catch_warnings():
         show = warnings.showwarning
