@@ -161,6 +161,7 @@ def test_the_command_with_an_address(noisy: Data, tmp_path: Path) -> None:
     summary = json.loads((out / "summary.json").read_text())
     assert summary["engine"]["name"] == "dask" and summary["engine"]["workers"] == 1
     assert summary["n_flagged"] == in_memory.n_flagged
+    assert summary["data_hash"] is None  # the rows never came to one place
     assert run([*common, "--engine", "stream", "--no-report"]) == 0  # a file takes the folder's place again
     assert (out / "verdict.parquet").is_file()
     assert not list(out.glob(".*"))

@@ -1,20 +1,24 @@
 """Streamed verdicts are those of the detector in memory."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from rich.progress import Progress
 
 from eigenclean import FINE, Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
+from eigenclean.cli.console import RowsPerSecond
 from eigenclean.detect import DETECTORS
 from eigenclean.detect.class_vectors import Way
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.progress import listening
 from eigenclean.scale import resources
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
@@ -224,6 +228,39 @@ class TestCommand:
         assert run(["detect", str(file), "--out", str(tmp_path / "o"), *options]) == 2
         assert words in capsys.readouterr().err
         assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_progress_is_told_in_rows(noisy: tuple[Array, Array]) -> None:
+    told: list[tuple[str, float]] = []
+
+    class Listener:
+        def begin(self, what: str, total: float) -> int:
+            told.append((what, total))
+            return 0
+
+        def advance(self, handle: int, amount: float) -> None:
+            assert amount > 0
+
+        def end(self, handle: int) -> None:
+            pass
+
+    with listening(Listener()):
+        judge_stream(open_source(noisy), FINE())
+    rows = [(what, total) for what, total in told if what.startswith("rows")]
+    assert rows[:2] == [("rows, pass 1", 1797), ("rows, pass 2", 1797)]
+    assert not [what for what, _ in told if what == "alignments"]  # nothing is told block by block
+
+
+def test_rows_per_second_are_shown() -> None:
+    progress = Progress(RowsPerSecond())
+    for name, shown in (("rows, pass 2", True), ("judging", False)):
+        added = progress.add_task(name, total=1000)
+        task = next(task for task in progress.tasks if task.id == added)
+        progress.advance(task.id, 10)
+        time.sleep(0.01)
+        progress.advance(task.id, 500)
+        assert ("rows/s" in RowsPerSecond().render(task).plain) is shown
 
 
 def test_free_memory_is_known() -> None:

@@ -17,7 +17,8 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv · "
-        "the folder of a saved Hugging Face data set · a folder of class folders of images · "
+        "a folder of such files · the folder of a saved Hugging Face data set · "
+        "a folder of class folders of images · "
         "a data set as its authors hand it out, such as cifar10:PATH (eigenclean list layouts) · "
         "a bundled data set (eigenclean list datasets)",
         show_default=False,

@@ -336,7 +336,7 @@ class FINE(Detector):
 
     def _take(self, moments: ClassMoments) -> Self:
         self._moments = moments if self._moments is None else self._moments + moments
-        self._pairs = None
+        self._pairs = self._way = None
         self.classes_ = self._moments.classes
         self.n_samples_per_class_ = self._moments.counts.round().astype(np.intp)
         if hasattr(self, "cut_"):

@@ -54,10 +54,14 @@ def publish(
 
     ``facts`` go into the summary too; ``quality`` and ``reliability`` into the report, when the truth is known. The
     report is drawn before anything is written, so that an error leaves the folder as it was. A verdict that was
-    streamed has been ``written`` to a file already, and its ``data_hash`` is known; then features are not read
-    again but for those on the map.
+    streamed has been ``written`` already, and its ``data_hash`` is known (on a cluster it is not: the rows never
+    come to one place); then features are not read again but for those on the map.
     """
-    run = {"seconds": seconds, "version": __version__, "data_hash": data_hash or source.data_hash()}
+    run = {
+        "seconds": seconds,
+        "version": __version__,
+        "data_hash": source.data_hash() if written is None else data_hash,
+    }
     page = None
     if report:
         shown = {

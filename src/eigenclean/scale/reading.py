@@ -18,6 +18,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.progress import track
 from eigenclean.sources import Source
 from eigenclean.sources.base import Fingerprint
+from eigenclean.sources.reading import reading
 
 T = TypeVar("T")
 _END: Any = object()
@@ -69,7 +70,7 @@ class Passes:
         self.n_passes += 1
         sizes = [part.stop - part.start for part in self.parts]
         read = ahead(self._read(not self._checked))
-        for number, _ in enumerate(track(self.parts, f"rows, pass {self.n_passes}", sizes)):
+        for number, _ in enumerate(track(self.parts, f"pass {self.n_passes}", sizes, unit="rows")):
             yield next(read)
             if number % _TIDY == 0:
                 give_back()
@@ -80,7 +81,7 @@ class Passes:
     def _read(self, first: bool) -> Iterator[Array]:
         taking = Fingerprint(self._source.labels) if first else None
         start = 0
-        for block in self._source.blocks(self._rows):
+        for block in self._blocks():
             if (int(block.shape[1]), block.dtype) != self._kind:
                 raise InvalidData(
                     f"{self._source.where(start)} is not like the rows before it: {block.dtype} features"
@@ -97,6 +98,10 @@ class Passes:
             )
         if taking is not None:
             self._checked, self._fingerprint = True, taking.value()
+
+    def _blocks(self) -> Iterator[Array]:
+        with reading(self._source.name, "source"):
+            yield from self._source.blocks(self._rows)
 
     def _check(self, block: Array, start: int) -> None:
         wrong, row = not_finite(block)
