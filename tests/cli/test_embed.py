@@ -194,7 +194,7 @@ def test_the_list_has_them_all(cli: Callable[..., Any]) -> None:
         (["embed", "wine", "--out", "x.npz", "--encoder", "wordllama"], "there are no texts to embed"),
         (["embed", "wine", "--out", "x.npz"], "there are no images or texts to embed"),
         (["embed", "digits", "--out", "x.npz", "--no-cache", "--cache", "c"], "exclude each other"),
-        (["detect", "digits", "--out", "x", "--encoder", "nonsense"], "name must be one of"),
+        (["detect", "digits", "--out", "x", "--encoder", "trianed"], "did you mean 'trained'"),
         (["detect", "nothing.csv", "--out", "x", "--image-column", "y"], "there is no file or folder"),
     ],
 )

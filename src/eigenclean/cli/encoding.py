@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from eigenclean.cli.console import mention
 from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
 
 if TYPE_CHECKING:
     from eigenclean.features import EmbeddedSource
     from eigenclean.sources import Source
 
+TRAINED = "trained"  # a network trained on these very labels: lives in train, which features may not know
 _NAMED = 5  # bad files that are named on the console; all are in the summary
 
 
@@ -50,6 +52,8 @@ def embed(source: "Source", how: Embed) -> "EmbeddedSource":
     if how.cache is not None and not how.keep:
         raise InvalidOption("--cache and --no-cache exclude each other: give one of them")
     name = how.encoder
+    if name is not None:
+        check_name(parse(name)[0], [AUTO, *encoder_names()], by="eigenclean", what="encoder")
     if name is not None and parse(name)[0] == TRAINED:
         made = _by_training(source, name, how)
     else:
@@ -65,9 +69,6 @@ def embed(source: "Source", how: Embed) -> "EmbeddedSource":
             raise
     _report(made)
     return made
-
-
-TRAINED = "trained"  # a network trained on these very labels: lives in train, which features may not know
 
 
 def encoder_names() -> list[str]:
