@@ -13,7 +13,7 @@ from rich.progress import Progress
 from eigenclean import FINE, Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
-from eigenclean.cli.console import RowsPerSecond
+from eigenclean.cli.console import Rate
 from eigenclean.detect import DETECTORS
 from eigenclean.detect.class_vectors import Way
 from eigenclean.detect.decisions import Decision
@@ -239,6 +239,9 @@ def test_progress_is_told_in_rows(noisy: tuple[Array, Array]) -> None:
             told.append((what, total))
             return 0
 
+        def begin_counting(self, what: str, total: float, unit: str) -> int:
+            return self.begin(f"{what} in {unit}", total)
+
         def advance(self, handle: int, amount: float) -> None:
             assert amount > 0
 
@@ -247,20 +250,20 @@ def test_progress_is_told_in_rows(noisy: tuple[Array, Array]) -> None:
 
     with listening(Listener()):
         judge_stream(open_source(noisy), FINE())
-    rows = [(what, total) for what, total in told if what.startswith("rows")]
-    assert rows[:2] == [("rows, pass 1", 1797), ("rows, pass 2", 1797)]
+    rows = [(what, total) for what, total in told if what.endswith("rows")]
+    assert rows[:2] == [("pass 1 in rows", 1797), ("pass 2 in rows", 1797)]
     assert not [what for what, _ in told if what == "alignments"]  # nothing is told block by block
 
 
 def test_rows_per_second_are_shown() -> None:
-    progress = Progress(RowsPerSecond())
-    for name, shown in (("rows, pass 2", True), ("judging", False)):
-        added = progress.add_task(name, total=1000)
+    progress = Progress(Rate())
+    for unit, shown in (("rows", True), (None, False)):
+        added = progress.add_task("pass 2", total=1000, unit=unit)
         task = next(task for task in progress.tasks if task.id == added)
         progress.advance(task.id, 10)
         time.sleep(0.01)
         progress.advance(task.id, 500)
-        assert ("rows/s" in RowsPerSecond().render(task).plain) is shown
+        assert ("510 of 1000 rows, " in Rate().render(task).plain) is shown
 
 
 def test_free_memory_is_known() -> None:

@@ -47,7 +47,7 @@ class _Bars:
         self._progress.remove_task(TaskID(handle))
 
 
-class _Rate(ProgressColumn):
+class Rate(ProgressColumn):
     """How many a second, for work that is counted in something."""
 
     def render(self, task: Task) -> Text:
@@ -61,7 +61,7 @@ class _Rate(ProgressColumn):
 @contextmanager
 def working() -> Iterator[None]:
     """Show progress bars while the block runs, and the library's warnings as notes."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Rate(), TimeRemainingColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Rate(), TimeRemainingColumn())
     shown = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
     with shown as progress, warnings.catch_warnings():
         show = warnings.showwarning
