@@ -220,7 +220,7 @@ def test_the_bar_shows_how_many_a_second() -> None:
         for handle in (counted, other):
             for _ in range(3):
                 bars.advance(handle, 40)
-        shown = [console._Rate().render(task).plain for task in progress.tasks]
+        shown = [console.Rate().render(task).plain for task in progress.tasks]
     assert re.fullmatch(r"120 of 200 images, \d+(\.\d)?/s", shown[0]) and shown[1] == ""
 
 

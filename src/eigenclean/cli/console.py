@@ -51,6 +51,7 @@ class Rate(ProgressColumn):
     """How many a second, for work that is counted in something."""
 
     def render(self, task: Task) -> Text:
+        """How far it is, and how fast."""
         unit = task.fields.get("unit")
         if unit is None or not task.speed:
             return Text("")
