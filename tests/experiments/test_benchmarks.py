@@ -121,7 +121,7 @@ def test_a_slow_yardstick_runs_once_with_the_threads_that_suit_it() -> None:
     with timing.limited_threads(2):
         usual = threads()
         timing.best_around(
-            lambda: None, lambda: seen.append(threads()), lambda: time.sleep(0.01 * threads()), repeats=1
+            lambda: None, lambda: seen.append(threads()), lambda: time.sleep(0.2 * threads()), repeats=1
         )
         assert threads() == usual
     assert seen == [1]
