@@ -1,13 +1,14 @@
 """kill -9 of the server, or of the browser, in the middle of the work: what was confirmed is there."""
 
-import re
+import contextlib
+import os
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Playwright, expect
 
 from eigenclean.cli.app import run as eigenclean
@@ -97,19 +98,28 @@ class Killable:
 
     def __init__(self, playwright: Playwright, chromium: str, profile: Path, address: str) -> None:
         (profile / "SingletonLock").unlink(missing_ok=True)
-        command = [chromium, "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={profile}", *FLAGS]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        assert self.process.stderr is not None
-        said = (re.search(r"DevTools listening on (ws://\S+)", line) for line in self.process.stderr)
-        self._browser = playwright.chromium.connect_over_cdp(next(found[1] for found in said if found))
-        self.page = self._browser.contexts[0].pages[0]
+        self._profile = profile
+        self._context = playwright.chromium.launch_persistent_context(profile, executable_path=chromium, args=FLAGS)
+        self.page = self._context.pages[0]
         self.page.goto(address)
 
     def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(20)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        """All its processes at once, as if the power had gone."""
+        for process in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(PlaywrightError):
+            self._context.close()
+
+    def _processes(self) -> list[int]:
+        own = os.fsencode(self._profile)
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if own in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+        assert found
+        return found
 
 
 def test_kill_9_of_the_browser_loses_nothing(

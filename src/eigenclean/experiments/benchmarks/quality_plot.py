@@ -8,6 +8,7 @@ import numpy as np
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
 from eigenclean.experiments.benchmarks.quality import Cell, Row, summary_rows
+from eigenclean.experiments.benchmarks.quality_page import number
 from eigenclean.files import replacing
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}
@@ -35,7 +36,7 @@ def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
                     ink = "white" if value < 0.8 else "black"
                     best = value >= np.nanmax(values[:, j]) - 0.003
                     weight = "bold" if best else "normal"
-                    axes.text(j, i, f"{value:.3f}"[1:] if value < 1 else "1", color=ink, weight=weight,
+                    axes.text(j, i, number(value), color=ink, weight=weight,
                               ha="center", va="center", fontsize=7)  # fmt: skip
             axes.set_title(title, loc="left")
             axes.set_yticks(range(len(detectors)), detectors)
