@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from eigenclean.arrays import Array, row_chunks, working_dtype
+from eigenclean.threads import in_threads
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -74,6 +75,8 @@ class LocalBlocks(Blocks[T]):
         make: begins a pass over the blocks.
         n: how many there are.
         store: where kept blocks go; None leaves them in memory.
+        first: makes the first block alone, where that is cheaper than to begin a pass.
+        kept: they have been made already, so that several can be worked on at a time.
 
     >>> rows = LocalBlocks.of([np.arange(3), np.arange(2)])
     >>> int(rows.map(np.square).total(np.sum))
@@ -81,9 +84,16 @@ class LocalBlocks(Blocks[T]):
     """
 
     def __init__(
-        self, make: Callable[[], Iterable[T]], n: int, *, store: Callable[[Any], Any] | None = None
+        self,
+        make: Callable[[], Iterable[T]],
+        n: int,
+        *,
+        store: Callable[[Any], Any] | None = None,
+        first: Callable[[], T] | None = None,
+        kept: bool = False,
     ) -> None:
         self._make, self._n, self._store = make, n, store
+        self._first, self._kept = first, kept
 
     @classmethod
     def of(cls, items: Sequence[T]) -> "LocalBlocks[T]":
@@ -92,12 +102,16 @@ class LocalBlocks(Blocks[T]):
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "LocalBlocks[U]":
         """One function after the other, block by block: nothing is held in between."""
-        return self._like(lambda: _mapped(function, (self, *others), given))
+        return self._like(
+            lambda: _mapped(function, (self, *others), given),
+            first=lambda: function(self.first(), *(other.first() for other in others), *given),
+            kept=self._kept,
+        )
 
     def keep(self) -> "LocalBlocks[T]":
         """A list of them."""
         items = [item if self._store is None else self._store(item) for item in self]
-        return self._like(lambda: items)
+        return self._like(lambda: items, kept=True)
 
     def total(
         self,
@@ -108,9 +122,14 @@ class LocalBlocks(Blocks[T]):
     ) -> U:
         """Added up as the blocks come."""
         tree = Tree()
-        for parts in _side_by_side((self, *others)):
-            tree.add(function(*parts, *given) if start is None else function(start(), *parts, *given))
-            del parts
+
+        def own(parts: tuple[Any, ...]) -> U:
+            return function(*parts, *given) if start is None else function(start(), *parts, *given)
+
+        parts = _side_by_side((self, *others))
+        for one in in_threads(own, parts) if self._kept and len(self) > 1 else map(own, parts):
+            tree.add(one)
+            del one
         result: U = tree.sum()
         return result
 
@@ -121,7 +140,7 @@ class LocalBlocks(Blocks[T]):
 
     def first(self) -> T:
         """The others are not made."""
-        return next(iter(self))
+        return next(iter(self)) if self._first is None else self._first()
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._make())
@@ -129,8 +148,8 @@ class LocalBlocks(Blocks[T]):
     def __len__(self) -> int:
         return self._n
 
-    def _like(self, make: Callable[[], Iterable[U]]) -> "LocalBlocks[U]":
-        other = LocalBlocks(make, self._n, store=self._store)
+    def _like(self, make: Callable[[], Iterable[U]], **how: Any) -> "LocalBlocks[U]":
+        other = LocalBlocks(make, self._n, store=self._store, **how)
         other.budget = self.budget
         return other
 

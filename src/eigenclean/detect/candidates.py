@@ -1,6 +1,7 @@
 """Which classes may be right for each row: all of them, or the best few of very many."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from eigenclean.arrays import Array, Float64s, Floats, Ints
+from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks
 from eigenclean.detect.discriminants import Discriminants
 from eigenclean.detect.transition import Pairs, all_pairs
 from eigenclean.detect.unit_rows import UnitRows
+from eigenclean.threads import in_threads
 
 T = TypeVar("T")
 
@@ -53,15 +55,18 @@ class Candidates:
             return cls.everything(discriminants.of(rows), given, lots)
         classes = np.empty((FEW, len(rows)), dtype=np.uint16 if k <= 1 << 16 else np.int32)
         values = np.empty((FEW, len(rows)), dtype=rows.dtype)
-        for fold, index, block in rows.blocks():
-            for part in np.array_split(np.arange(len(index)), max(1, len(index) * k >> 22)):
-                table = discriminants.of_block(fold, block[part])
-                own = np.arange(len(part)), given[index[part]]
-                kept, table[own] = table[own], np.inf  # so that it is among the best
-                best = np.argpartition(table, k - FEW, axis=1)[:, -FEW:]
-                table[own] = kept
-                classes[:, index[part]] = best.T
-                values[:, index[part]] = np.take_along_axis(table, best, axis=1).T
+
+        def look(part: tuple[int, Ints, Floats]) -> None:
+            fold, index, block = part
+            table = discriminants.of_block(fold, block)
+            own = np.arange(len(index)), given[index]
+            kept, table[own] = table[own], np.inf  # so that it is among the best
+            best = np.argpartition(table, k - FEW, axis=1)[:, -FEW:]
+            table[own] = kept
+            classes[:, index] = best.T
+            values[:, index] = np.take_along_axis(table, best, axis=1).T
+
+        deque(in_threads(look, _cut(rows.blocks(), (1 << 22) // k)), maxlen=0)
         return cls(classes, values, given, k, lots)
 
     @classmethod
@@ -179,6 +184,13 @@ class Candidates:
         there = table.T != 0  # most labels are right, and their other classes have nothing of them
         ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
         return csr_array((table.T[there], self.classes.T[there], ends), shape=(n, self.n_classes))
+
+
+def _cut(blocks: Iterable[tuple[int, Ints, Floats]], most: int) -> Iterator[tuple[int, Ints, Floats]]:
+    """Blocks of one fold in pieces of so many rows at most."""
+    for fold, index, block in blocks:
+        for part in row_chunks(len(index), 1, max(1, most)):
+            yield fold, index[part], block[part]
 
 
 def value_moments(candidates: Candidates) -> tuple[int, float, float]:

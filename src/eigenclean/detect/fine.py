@@ -25,12 +25,13 @@ from eigenclean.detect.class_vectors import ClassBlocks, Way, pairs_by_moments
 from eigenclean.detect.cuts import Cut
 from eigenclean.errors import InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
-from eigenclean.progress import track
+from eigenclean.progress import quiet, track
 
 Score = Literal["abs_cos", "sq_cos", "abs_raw", "sq_raw"]
 SCORES: tuple[Score, ...] = ("abs_cos", "sq_cos", "abs_raw", "sq_raw")
 PRESETS: dict[str, Score] = {"official": "abs_cos", "paper": "sq_raw"}
-_CANDIDATES = 5  # classes that share the probability of being the right one
+CANDIDATES = 5  # classes that share the probability of being the right one
+_FEW = 64  # classes up to which products with all their vectors take less time than reading the rows again
 _CHEAP = 2_000_000_000  # multiplications that nobody notices: moments of small data are kept without being asked
 
 
@@ -269,22 +270,36 @@ class FINE(Detector):
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         """The other class whose vector fits best, and how typical the sample is of it, as a share among rivals."""
-        vectors = self.eigenvectors_
-        k, dtype = len(vectors), working_dtype(X.dtype)
+        dtype = working_dtype(X.dtype)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        candidates = min(_CANDIDATES, k - 1)
-        for part in row_chunks(len(rows), k * 8 + X.shape[1] * dtype.itemsize):
+        for part in row_chunks(len(rows), self._row_bytes):
             block = gather(X, rows[part], dtype)
-            scores = self._alignment(block @ vectors.T.astype(dtype), block)
-            scores[np.arange(len(scores)), codes[rows[part]]] = -1.0  # scores are not negative: never chosen
-            rivals = np.argpartition(-scores, candidates - 1, axis=1)[:, :candidates]
-            alignment = np.take_along_axis(scores, rivals, axis=1)
-            order = np.argsort(-alignment, axis=1, kind="stable")
-            rivals = np.take_along_axis(rivals, order, axis=1)
-            alignment = np.take_along_axis(alignment, order, axis=1)
-            fits = cut.percentile(alignment.ravel(), rivals.ravel()).reshape(alignment.shape) + 1e-3
-            best[part], share[part] = rivals[:, 0], fits[:, 0] / fits.sum(axis=1)
+            best[part], share[part] = _best_rival(*self._rivals(block, codes[rows[part]]), cut)
         return best, share
+
+    def _rivals(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
+        """The other classes that fit each row best, best first, and its score if it were one of them."""
+        vectors = self.eigenvectors_
+        scores = self._alignment(block @ vectors.T.astype(block.dtype), block)
+        scores[np.arange(len(scores)), codes] = -1.0  # scores are not negative: never chosen
+        candidates = min(CANDIDATES, len(vectors) - 1)
+        best = np.argpartition(-scores, candidates - 1, axis=1)[:, :candidates]
+        fit = np.take_along_axis(scores, best, axis=1)
+        order = np.argsort(-fit, axis=1, kind="stable")
+        return np.take_along_axis(best, order, axis=1), np.take_along_axis(fit, order, axis=1)
+
+    @property
+    def _row_bytes(self) -> int:
+        """What `_rivals` takes for a row."""
+        return 8 * self._n_columns + 24 * len(self.classes_)
+
+    def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+        """Judge checked rows in blocks; where classes are few, rivals are noted with the scores, in one pass."""
+        if len(self.classes_) > _FEW:
+            return super().judge_blocks(features, codes)
+        self.check_in_blocks()
+        seen = features.map(_score_and_rivals, codes, given=(self._light(),)).keep()
+        return Learned(seen.map(_score_seen), lambda rows, cut: seen.map(_suggest_seen, rows, given=(cut,)))
 
     @property
     def _n_columns(self) -> int:
@@ -353,6 +368,36 @@ class FINE(Detector):
             pairs = [class_vector(self._moments, j, self.vector, self.component) for j in range(k)]
             self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
         return self._pairs
+
+
+_Seen = tuple[Float64s, Ints, Float64s]  # scores, rivals and the scores there
+
+
+def _score_and_rivals(features: Array, codes: Ints, fine: FINE) -> _Seen:
+    dtype, small = working_dtype(features.dtype), np.min_scalar_type(len(fine.classes_))
+    with quiet():
+        scores = fine._score(features, codes)
+    found = []
+    for part in row_chunks(len(features), fine._row_bytes):
+        rivals, fit = fine._rivals(features[part].astype(dtype, copy=False), codes[part])
+        found.append((rivals.astype(small), fit))
+    return scores, np.concatenate([rivals for rivals, _ in found]), np.concatenate([fit for _, fit in found])
+
+
+def _score_seen(seen: _Seen) -> Float64s:
+    return seen[0]
+
+
+def _suggest_seen(seen: _Seen, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
+    return _best_rival(seen[1][rows], seen[2][rows], cut)
+
+
+def _best_rival(rivals: Ints, scores: Float64s, cut: Cut) -> tuple[Ints, Float64s]:
+    """The first of the rivals, and how usual the score is there, as a share among all of them."""
+    if not len(rivals):
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    usual = cut.percentile(scores.ravel(), rivals.ravel()).reshape(scores.shape) + 1e-3
+    return rivals[:, 0].astype(np.intp), usual[:, 0] / usual.sum(axis=1)
 
 
 def _chosen(

@@ -4,12 +4,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from eigenclean.arrays import Array, Bools, Float64s, Ints, gather, row_chunks, working_dtype
+from eigenclean.arrays import Array, Bools, Float64s, Ints, row_chunks, working_dtype
 from eigenclean.detect.cuts import Cut, FixedCut
-from eigenclean.detect.fine import FINE, Score
+from eigenclean.detect.fine import CANDIDATES, FINE, Score
 from eigenclean.progress import track
-
-_CANDIDATES = 5  # classes that share the probability of being the right one
 
 
 class FINERelative(FINE):
@@ -89,24 +87,15 @@ class FINERelative(FINE):
             scores[part] = own - fit.max(axis=1)
         return scores
 
-    def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        """The best aligned other class; its share tells how usual its lead would be there, among the rivals."""
+    def _rivals(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
+        """The best aligned other classes, best first, and the lead that the sample would have in each."""
         vectors = self.eigenvectors_
-        k, dtype = len(vectors), working_dtype(X.dtype)
-        best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        rivals = min(_CANDIDATES, k - 1)
-        for part in row_chunks(len(rows), k * 24 + X.shape[1] * dtype.itemsize):
-            block = gather(X, rows[part], dtype)
-            fit = self._alignment(block @ vectors.T.astype(dtype), block)
-            own = codes[rows[part], None]
-            order = np.argsort(-fit, axis=1, kind="stable")
-            first, second = (np.take_along_axis(fit, order[:, at : at + 1], axis=1) for at in (0, 1))
-            others = order[order != own].reshape(len(order), k - 1)[:, :rivals]
-            lead = np.take_along_axis(fit, others, axis=1)
-            lead -= np.where(others == order[:, :1], second, first)
-            usual = cut.percentile(lead.ravel(), others.ravel()).reshape(lead.shape) + 1e-3
-            best[part], share[part] = others[:, 0], usual[:, 0] / usual.sum(axis=1)
-        return best, share
+        fit = self._alignment(block @ vectors.T.astype(block.dtype), block)
+        order = np.argsort(-fit, axis=1, kind="stable")
+        first, second = (np.take_along_axis(fit, order[:, at : at + 1], axis=1) for at in (0, 1))
+        others = order[order != codes[:, None]].reshape(len(order), len(vectors) - 1)[:, :CANDIDATES]
+        lead = np.take_along_axis(fit, others, axis=1)
+        return others, lead - np.where(others == order[:, :1], second, first)
 
     _fewest: ClassVar[int] = 10  # as by the mixture cuts
 

@@ -11,6 +11,7 @@ from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working
 from eigenclean.detect.blocks import Blocks
 
 MAX_COLUMNS = 2048  # with more, columns are folded together: second moments grow with their square
+_CACHED = 1 << 19  # bytes of rows that stay in the cache from one step to the next
 KEPT_BYTES = 1 << 29  # prepared rows are kept up to half a gigabyte, and made anew at every reading beyond it
 
 
@@ -43,18 +44,22 @@ class RowForm:
             total = features.total(direction_sum, given=(False,))
         return cls(rooted, np.asarray(total / sum(look.n for look in looks)))
 
-    def apply(self, features: Array) -> Floats:
-        """Rows of length 1, less the centre; a zero row has no direction and stays where it is."""
-        rows = np.array(features, dtype=working_dtype(features.dtype))
-        if self.rooted:
-            rows = np.copysign(np.sqrt(np.abs(rows)), rows)
-        if rows.shape[1] > MAX_COLUMNS:
-            rows = folded_together(rows)
-        length = np.sqrt(np.vecdot(rows, rows))
-        length[length == 0] = 1.0
-        rows /= length[:, None]
-        rows -= self.centre.astype(rows.dtype)
-        return rows
+    def apply(self, features: Array, chosen: Ints | None = None) -> Floats:
+        """Rows (all, or the chosen ones) of length 1, less the centre; a zero row has no direction and stays."""
+        n = len(features) if chosen is None else len(chosen)
+        dtype = working_dtype(features.dtype)
+        out, centre = np.empty((n, len(self.centre)), dtype), self.centre.astype(dtype)
+        for part in row_chunks(n, features.shape[1] * dtype.itemsize, _CACHED):
+            rows = features[part if chosen is None else chosen[part]].astype(dtype, copy=False)
+            if self.rooted:
+                rows = np.copysign(np.sqrt(np.abs(rows)), rows)
+            if rows.shape[1] > MAX_COLUMNS:
+                rows = folded_together(rows)
+            length = np.sqrt(np.vecdot(rows, rows))
+            length[length == 0] = 1.0
+            np.divide(rows, length[:, None], out=out[part])
+            out[part] -= centre
+        return out
 
 
 class Look(NamedTuple):
@@ -135,7 +140,7 @@ class UnitRows:
     def blocks(self) -> Iterator[tuple[int, Ints, Floats]]:
         """Fold, row numbers and directions, in blocks of rows of one fold."""
         for number, (fold, rows) in enumerate(self._parts):
-            yield fold, rows, self._kept[number] if self._fits else self.form.apply(self.features[rows])
+            yield fold, rows, self._kept[number] if self._fits else self.form.apply(self.features, rows)
 
     def only(self, folds: list[int]) -> "UnitRows":
         """The rows of these folds."""
@@ -154,7 +159,7 @@ class UnitRows:
 
     @cached_property
     def _kept(self) -> list[Floats]:
-        return [self.form.apply(self.features[rows]) for _, rows in self._parts]
+        return [self.form.apply(self.features, rows) for _, rows in self._parts]
 
     def second_moments(self, weight: Float64s | None, n_folds: int) -> Float64s:
         """Σ w z zᵀ of each fold, products in the precision of the features and sums in float64."""

@@ -45,7 +45,9 @@ class Passes:
         self._fingerprint: str | None = None
         self._checked = False
         self._files = _state(source.files)
-        self.blocks: LocalBlocks[Array] = LocalBlocks(self._pass, len(self.parts), store=spilled if spill else None)
+        self.blocks: LocalBlocks[Array] = LocalBlocks(
+            self._pass, len(self.parts), store=spilled if spill else None, first=lambda: next(self._blocks())
+        )
         self.blocks.budget = budget
 
     def data_hash(self) -> str:
