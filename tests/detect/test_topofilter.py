@@ -106,3 +106,18 @@ def test_options() -> None:
     for options, words in cases:
         with pytest.raises(InvalidOption, match=f"TopoFilter: {words}"):
             TopoFilter(**options).fit(X, y)
+
+
+def test_what_was_kept_stays_in_the_set_until_it_is_an_outlier() -> None:
+    X, y, _, wrong = noisy_digits()
+    plain = TopoFilter().fit(X, y)
+    so_far = ~plain.in_component_ & ~wrong  # right labels that hang together with nobody
+    assert so_far.sum() > 5
+    grown = TopoFilter().adding_to(so_far).fit(X, y)
+    assert np.array_equal(grown.in_component_, plain.in_component_ | so_far)
+    kept, before = ~grown.judge(X, y).flagged, ~plain.judge(X, y).flagged
+    assert (kept & so_far).any() and not (before & so_far).any()
+    # Outliers are left out of what was kept before, too.
+    mistakes = TopoFilter().adding_to(wrong).fit(X, y)
+    assert mistakes.in_component_[wrong].all()
+    assert mistakes.judge(X, y).flagged[wrong].mean() > 0.9

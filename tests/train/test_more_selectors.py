@@ -238,6 +238,7 @@ def examples() -> list[Any]:
         TwoLosses(0.4, 2),
         Persistent("small-loss", {"head": None}, "all", True, 3, True, 9),
         Guided("small-loss", {"head": None}, "all", True),
+        by_name("topofilter", k_cc=2),
         Crust(0.4, 1.5, 3),
     ]
 

@@ -53,10 +53,13 @@ def equal(one: Engine, other: Engine) -> bool:
 
 
 NAMES = ["fine", "co-teaching", "f-coteaching", "dividemix", "longremix", "dst", "elr+fine", "forward", "cores2"]
-NAMES += ["aum"]
+NAMES += ["aum", "topofilter", "in parts"]
 
 
 def made(name: str) -> Recipe:
+    if name == "in parts":
+        chosen = recipe("f-dividemix")
+        return replace(chosen, stages=tuple(replace(stage, part=60) for stage in chosen.stages))
     return recipe("standard").with_selector(name) if name == "aum" else recipe(name)
 
 

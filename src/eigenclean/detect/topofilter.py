@@ -1,6 +1,6 @@
 """TopoFilter: right labels of a class hang together in the graph of neighbours; wrong ones are scattered."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -24,8 +24,8 @@ class TopoFilter(NeighbourDetector):
     the share of the second step's neighbours that have the same label, weighted by cosine: cut at ½ it is the
     method's own decision, and it also says how sure that is. A sample that was not there in `fit` belongs to the
     component of its class when one of its ``k_cc`` neighbours does. The published method keeps adding to the set
-    while a network learns, on euclidean distances; here it is one round, on cosines. A tie for the most frequent
-    label goes to the own one.
+    while a network learns: the recipe "topofilter" does so too, by `adding_to`. Distances are those of cosines
+    here, of euclid there. A tie for the most frequent label goes to the own one.
 
     Args:
         k_cc: neighbours that make the graph; more of them for very noisy labels.
@@ -53,6 +53,7 @@ class TopoFilter(NeighbourDetector):
 
     in_component_: Bools
     _kept: Neighbours
+    _so_far: Bools | None = None
 
     def __init__(
         self,
@@ -77,10 +78,18 @@ class TopoFilter(NeighbourDetector):
         if not self.zeta >= 0:
             raise InvalidOption(f"TopoFilter: zeta must not be negative, got {self.zeta}")
 
+    def adding_to(self, kept: Bools | None) -> Self:
+        """The next `fit` adds components to these rows, before it looks for outliers among all of them."""
+        self._so_far = kept
+        return self
+
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
         self._remember(X, codes, weight)
         near = self._neighbours.find_own(self.k_cc).index
         self.in_component_ = _in_largest_component(near, self._neighbours.codes, len(self.classes_))
+        if self._so_far is not None:
+            learned = self._so_far if weight is None else self._so_far[weight > 0]
+            self.in_component_ |= learned
         self._kept = self._neighbours.among(self.in_component_)
         return self._score(X, codes)
 

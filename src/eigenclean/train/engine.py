@@ -10,10 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from eigenclean.arrays import Ints
 from eigenclean.errors import InvalidData
 from eigenclean.evidence import Evidence
 from eigenclean.losses import make_loss
 from eigenclean.progress import track
+from eigenclean.sources.clothing1m import pseudo_balanced
 from eigenclean.train.best import Best
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.device import make_accelerator
@@ -25,6 +27,7 @@ from eigenclean.train.observe import accuracies, observe
 from eigenclean.train.pool import Pool
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
+from eigenclean.train.selectors import Selector
 from eigenclean.train.stage import Turn
 from eigenclean.train.steps import make_step
 from eigenclean.train.steps.base import Progress, Step
@@ -188,10 +191,7 @@ class Engine:
 
     def _select(self, turn: Turn) -> None:
         selector = turn.stage.select
-        selections = [
-            selector.select(self._evidence(learner, selector.needs), turn.epoch, learner.selection, learner.memory)
-            for learner in self.learners
-        ]
+        selections = [self._selected(learner, selector, turn) for learner in self.learners]
         self.verdicts = [one.verdict or old for one, old in zip(selections, self.verdicts, strict=True)]
         if self.recipe.exchange:
             selections.reverse()
@@ -202,9 +202,38 @@ class Engine:
                 learner.take(Selection.everything(len(self.pool)))
         self._tell("on_selection", turn.epoch, [learner.selection for learner in self.learners])
 
-    def _evidence(self, learner: Learner, needs: Collection[str]) -> Evidence:
-        seen = observe(self._bare(learner), self.pool, needs)
-        return seen if learner.margins is None else replace(seen, margins=learner.margins.mean())
+    def _selected(self, learner: Learner, selector: Selector, turn: Turn) -> Selection:
+        """What one network selects, of all samples or of a part that is drawn for it."""
+        if turn.stage.part is None:
+            return selector.select(
+                self._evidence(learner, selector.needs), turn.epoch, learner.selection, learner.memory
+            )
+        number = self.learners.index(learner)
+        rows = self._drawn(turn.stage.part, turn.epoch, number)
+        # Other samples than last time: nothing is known of them.
+        found = selector.select(self._evidence(learner, selector.needs, rows), turn.epoch, None, {})
+        return found.placed(rows, len(self.pool))
+
+    def _drawn(self, size: int, epoch: int, number: int) -> Ints:
+        """A part of the samples, the same in a resumed run and in every process."""
+        seed = int(np.random.SeedSequence([self.seed, epoch, number]).generate_state(1)[0])
+        codes = self.pool.codes.cpu().numpy()
+        return np.sort(pseudo_balanced(codes, size, n_classes=self.pool.n_classes, seed=seed))
+
+    def judge_all(self) -> Verdict | None:
+        """What the last selector says about all samples, also if it has only ever looked at parts."""
+        if self.verdicts[0] is None and self.recipe.stages[-1].select.scope == "pool":
+            selector, learner = self.recipe.stages[-1].select, self.learners[0]
+            found = selector.select(self._evidence(learner, selector.needs), self.epochs_done, None, {})
+            self.verdicts[0] = found.verdict
+        return self.verdicts[0]
+
+    def _evidence(self, learner: Learner, needs: Collection[str], rows: Ints | None = None) -> Evidence:
+        seen = observe(self._bare(learner), self.pool, needs, rows)
+        if learner.margins is None:
+            return seen
+        margins = learner.margins.mean()
+        return replace(seen, margins=margins if rows is None else margins[rows])
 
     def _with_trusted(self, selection: Selection) -> Selection:
         """People have the last word."""

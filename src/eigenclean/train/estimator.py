@@ -290,8 +290,9 @@ def _checked_mask(trusted: Any, n_rows: int) -> Bools:
 
 def _verdict(engine: "Engine") -> Verdict:
     """The last verdict of the first network; if nobody was ever judged, one of the default detector."""
-    if engine.verdicts[0] is not None:
-        return engine.verdicts[0]
+    found = engine.judge_all()
+    if found is not None:
+        return found
     from eigenclean.detect import detector
     from eigenclean.train.observe import observe
 

@@ -59,7 +59,7 @@ class Learner:
         device = self._pool.codes.device
         self.selection = selection
         self._rows = torch.from_numpy(selection.rows)
-        self._rest = torch.from_numpy(np.flatnonzero(~selection.keep))
+        self._rest = torch.from_numpy(np.flatnonzero(~selection.keep if selection.rest is None else selection.rest))
         alike = bool((selection.weight[selection.keep] == 1).all())
         self.weight = None if alike else torch.from_numpy(selection.weight).to(device, torch.float32)
         target = selection.target

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from eigenclean.arrays import Ints, row_chunks
 from eigenclean.evidence import Evidence
 from eigenclean.train.pool import Pool, as_doubles
 
@@ -15,36 +16,40 @@ _ROWS = 512  # at a time: enough to keep any device busy
 _FEW_CLASSES = 10  # of which five are too many to ask for
 
 
-def observe(net: nn.Module, pool: Pool, needs: Collection[str]) -> Evidence:
-    """Features, probabilities, losses or logits of all samples, as far as they are needed; in eval mode.
+def observe(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | None = None) -> Evidence:
+    """Features, probabilities, losses or logits of all samples or some, as far as they are needed; in eval mode.
 
     Inputs are not varied. Losses are the cross-entropy of the given label, whatever loss the network is trained
     with. Probabilities come from a network that has seen these very samples.
     """
+    at: Ints | slice = slice(None) if rows is None else rows
+    ids, labels = pool.ids[at], pool.labels[at]
     if not needs:
-        return Evidence(ids=pool.ids, labels=pool.labels)
-    features, logits = outputs(net, pool, features="features" in needs)
+        return Evidence(ids=ids, labels=labels)
+    features, logits = outputs(net, pool, features="features" in needs, rows=rows)
+    codes = pool.codes if rows is None else pool.codes[torch.from_numpy(rows).to(pool.codes.device)]
     return Evidence(
-        ids=pool.ids,
-        labels=pool.labels,
+        ids=ids,
+        labels=labels,
         features=None if features is None else np.asarray(features.float().cpu().numpy()),
         probabilities=as_doubles(functional.softmax(logits, dim=1)) if "probabilities" in needs else None,
-        losses=as_doubles(functional.cross_entropy(logits, pool.codes, reduction="none"))
-        if "losses" in needs
-        else None,
+        losses=as_doubles(functional.cross_entropy(logits, codes, reduction="none")) if "losses" in needs else None,
         logits=as_doubles(logits) if "logits" in needs else None,
     )
 
 
-def outputs(net: nn.Module, pool: Pool, *, features: bool = False) -> tuple[Tensor | None, Tensor]:
-    """Features (if asked for) and logits of all samples, in eval mode and without gradients."""
+def outputs(
+    net: nn.Module, pool: Pool, *, features: bool = False, rows: Ints | None = None
+) -> tuple[Tensor | None, Tensor]:
+    """Features (if asked for) and logits of all samples or some, in eval mode and without gradients."""
     net.eval()
     device = next(net.parameters()).device
     seen: list[Tensor] = []
     logits: list[Tensor] = []
     with torch.no_grad():
-        for start in range(0, len(pool), _ROWS):
-            one, other = net(pool.take(slice(start, start + _ROWS)).to(device))
+        for part in row_chunks(len(pool) if rows is None else len(rows), 1, _ROWS):
+            wanted = part if rows is None else torch.from_numpy(rows[part]).to(pool.codes.device)
+            one, other = net(pool.take(wanted).to(device))
             if features:
                 seen.append(one)
             logits.append(other.float())

@@ -29,6 +29,8 @@ class Stage:
         warm_up: the stage comes before the method's own selection; `Recipe.with_selector` keeps everything there.
         restart: begin with fresh networks and a fresh optimiser.
         optimiser: settings of this stage alone; None for those of the recipe.
+        part: every selection is made among so many samples, drawn anew for each network with equally many of each
+            given class, and only these are learned from; None for all.
     """
 
     epochs: int
@@ -39,9 +41,10 @@ class Stage:
     warm_up: bool = False
     restart: bool = False
     optimiser: Optimiser | None = None
+    part: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "refresh"):
+        for name in ("epochs", "refresh", *(["part"] if self.part is not None else [])):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise InvalidOption(f"stage: {name} must be an integer of at least 1, got {getattr(self, name)!r}")
         check_name(self.loss.name, LOSSES, by="stage", what="loss")

@@ -80,7 +80,7 @@ def _of_learner(start: str, learner: Learner) -> Tensors:
         tensors |= _named(f"{start}.optimiser.{parameter}", there)
     if learner.selection is not None:
         chosen = learner.selection
-        parts = {"keep": chosen.keep, "weight": chosen.weight, "target": chosen.target}
+        parts = {"keep": chosen.keep, "weight": chosen.weight, "target": chosen.target, "rest": chosen.rest}
         tensors |= {f"{start}.selected.{k}": torch.from_numpy(v) for k, v in parts.items() if v is not None}
     return tensors
 
@@ -101,7 +101,7 @@ def _put_back(start: str, learner: Learner, tensors: Mapping[str, Tensor]) -> No
     learner.optimiser.load_state_dict({"state": states, "param_groups": groups})
     chosen = {name: value.numpy() for name, value in _under(f"{start}.selected", tensors).items()}
     if chosen:
-        learner.take(Selection(chosen["keep"], chosen["weight"], chosen.get("target")))
+        learner.take(Selection(chosen["keep"], chosen["weight"], chosen.get("target"), rest=chosen.get("rest")))
 
 
 def _put_verdict(start: str, verdict: Verdict | None, engine: Engine, tensors: Tensors) -> Any:

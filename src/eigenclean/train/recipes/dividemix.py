@@ -20,6 +20,7 @@ OWN: dict[str, dict[str, Any]] = {
     "webvision": {**_WEB, "optimiser": {"lr": 0.01, "milestones": (40,), "gamma": 0.1, "batch_size": 32}},
 }
 _BATCH = {"small": 64, "cifar10": 64, "cifar100": 64}  # of each part, labelled and not; else that of the warm-up
+_PARTS = {"clothing1m": (64_000, 32_000)}  # samples of a warm-up and of a division: a million are too many
 _STEP: dict[str, dict[str, Any]] = {
     "cifar100": {"lambda_u": 150.0},
     "clothing1m": {"lambda_u": None, "alpha": 0.5},
@@ -70,14 +71,16 @@ def dividemix(
     """
     chosen = choose(preset, OWN, warm_up=warm_up, epochs=epochs, refresh=refresh)
     first = warm_up_loss or ("confidence-penalty" if preset == "clothing1m" else "cross-entropy")
+    some, fewer = _PARTS.get(preset, (None, None))
     stages = (
-        Stage(chosen.warm_up, loss=Part(first), warm_up=True),
+        Stage(chosen.warm_up, loss=Part(first), warm_up=True, part=some),
         Stage(
             chosen.epochs - chosen.warm_up,
             small_losses(threshold, window),
             step=mixmatch(preset, lambda_u),
             refresh=chosen.refresh,
             optimiser=halves(preset, chosen),
+            part=fewer,
         ),
     )
     return assembled("dividemix", chosen, stages, networks=2)

@@ -6,7 +6,7 @@ from eigenclean.train.part import Part
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.frame import two_stages
-from eigenclean.train.selectors import Crust, FromDetector
+from eigenclean.train.selectors import Crust, FromDetector, by_name
 
 _ADAM = {"name": "adam", "lr": 1e-3, "weight_decay": 1e-4, "milestones": (60, 120), "gamma": 0.5}
 _TOPO: dict[str, Any] = {"warm_up": 30, "epochs": 180, "refresh": 5, "optimiser": _ADAM}
@@ -34,7 +34,7 @@ def topofilter(
     """
     own = {"cifar10": _TOPO, "cifar100": _TOPO}
     chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    select = FromDetector("topofilter", {"k_cc": k_cc, "zeta": zeta}, learn_from="all")
+    select = by_name("topofilter", k_cc=k_cc, zeta=zeta)
     return two_stages("topofilter", chosen, select=select)
 
 

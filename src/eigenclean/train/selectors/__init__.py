@@ -13,6 +13,7 @@ from eigenclean.train.selectors.by_name import by_name
 from eigenclean.train.selectors.crust import Crust
 from eigenclean.train.selectors.disagreement import Disagreement
 from eigenclean.train.selectors.from_detector import FromDetector
+from eigenclean.train.selectors.growing import Growing
 from eigenclean.train.selectors.keep_all import KeepAll
 from eigenclean.train.selectors.persistent import Guided, Persistent
 from eigenclean.train.selectors.smallest_losses import SmallestLosses
@@ -30,6 +31,7 @@ SELECTORS: dict[str, type[Selector]] = {
         TwoLosses,
         Persistent,
         Guided,
+        Growing,
         Crust,
     )
 }
@@ -42,6 +44,7 @@ __all__ = [
     "Crust",
     "Disagreement",
     "FromDetector",
+    "Growing",
     "Guided",
     "KeepAll",
     "Memory",

@@ -5,12 +5,12 @@ from typing import Any
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.base import Selector
 from eigenclean.train.selectors.from_detector import FromDetector
+from eigenclean.train.selectors.growing import Growing
 
 # FINE as in the paper's own runs: every class is split in two, since labels are known to be noisy. Inside
 # semi-supervised methods its mixtures get ten rounds of EM.
 _OPTIONS: dict[str, dict[str, Any]] = {"fine": {"cut.split": "always"}}
 _SOFT_OPTIONS: dict[str, dict[str, Any]] = {"fine": {"cut.max_iter": 10}}
-_FROM_ALL = ("topofilter",)  # its graph is one of all samples
 
 
 def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
@@ -26,4 +26,6 @@ def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
     if name == "aum":
         return AreaUnderMargin(soft=soft, **own)
     options = {**_OPTIONS.get(name, {}), **(_SOFT_OPTIONS.get(name, {}) if soft else {}), **own}
-    return FromDetector(name, options, "all" if soft or name in _FROM_ALL else "kept", soft)
+    if name == "topofilter":  # its graph is one of all samples
+        return Growing(name, options, "all", soft)
+    return FromDetector(name, options, "all" if soft else "kept", soft)

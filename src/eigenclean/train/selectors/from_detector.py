@@ -57,7 +57,7 @@ class FromDetector(Selector):
 
     def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         """The samples whose label is not flagged by a detector fitted now."""
-        judge = self._detector()
+        judge = self._prepared(memory)
         seen = evidence.need(self.needs[0], by=judge.name)
         taught = before.keep if before is not None and self.learn_from == "kept" else None
         with (
@@ -68,6 +68,10 @@ class FromDetector(Selector):
             verdict = judge.judge(seen, evidence.labels, ids=evidence.ids)
         weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
         return Selection(~verdict.flagged, weight, verdict=verdict)
+
+    def _prepared(self, memory: Memory) -> Detector:
+        """The detector before it is fitted."""
+        return self._detector()
 
     def _detector(self) -> Detector:
         return build_detector(self.name, self.options)
