@@ -132,8 +132,8 @@ def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
     assert make_recipe("fine") == recipe("fine", preset="small")
     ends = {name: make_recipe("standard", name).plan()[-1].lr for name in SCHEDULES}
     first = make_recipe("standard").plan()[0].lr
-    assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 10)
-    assert ends["early"] == pytest.approx(first / 20)
+    assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 20)
+    assert ends["late"] == pytest.approx(first / 10)
     assert ends["steps"] == pytest.approx(first / 100)
     searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[: train.EPOCHS]]
     assert set(searching) == {first}  # the method itself keeps it constant there

@@ -32,8 +32,8 @@ def bench_train(
     schedule: Annotated[
         str,
         typer.Option(
-            help="Learning rate, the same for all recipes: preset (down to 0 in the last third), "
-            "early (down to 0 after the warm-up), constant, or steps."
+            help="Learning rate, the same for all recipes: preset (down to 0 after the warm-up), "
+            "late (down to 0 in the last third), constant, or steps."
         ),
     ] = "preset",
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training, when not the preset's 30.")] = None,
