@@ -1,6 +1,8 @@
 """`bench scale` runs at any size; what it says is checked on tiny data."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from eigenclean.cli.app import run
 from eigenclean.experiments.benchmarks import scale, scale_run
-from eigenclean.experiments.benchmarks.detect import noisy_features
+from eigenclean.experiments.benchmarks.detect import Must, Result, noisy_features
 from eigenclean.experiments.benchmarks.scale_run import Ran
 
 TINY = scale.Sizes(600, 16, 3, 900, 24, 4, 500)
@@ -47,6 +49,45 @@ def test_every_case_runs(
     assert later.hours == pytest.approx(2 * half.hours)
     assert later.worker_hours == pytest.approx(half.worker_hours)
     assert later.gigabytes == pytest.approx(1.024)
+
+
+def _result(case: str, ratio: float) -> Result:
+    return Result.measured(case, "none", ratio, Must("at most", 1), "")
+
+
+def test_what_is_not_measured_again_stays() -> None:
+    costs = scale.Costs(1.0, 2.0, 3.0)
+    whole = scale.Outcome([_result("a", 0.5), _result("b", 2.0)], costs, {"seconds": 9.0, "peak_bytes": 7})
+    first = whole.record("2026-01-01", 0.1, TINY)
+    again = scale.Outcome([_result("b", 0.25)], None, {"peak_bytes": 5}).record("2026-01-02", 1.5, TINY, first)
+    assert [(case["case"], case["ratio"], case["date"]) for case in again["cases"]] == [
+        ("a", 0.5, "2026-01-01"),
+        ("b", 0.25, "2026-01-02"),
+    ]
+    assert again["costs"] == first["costs"] and again["large"] == {"seconds": 9.0, "peak_bytes": 5}
+
+
+def test_other_results_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / scale.FILE
+    assert scale.read_record(file, TINY) == {}
+    for content, expected in (
+        ("{", "is not a file of `eigenclean bench scale`"),
+        ('{"sizes": {}}', "of other sizes"),
+    ):
+        file.write_text(content)
+        assert run(["bench", "scale", "--cases", "equality", "--out", str(tmp_path)]) == 2
+        assert expected in " ".join(capsys.readouterr().err.split())
+        assert file.read_text() == content
+    assert run(["bench", "scale", "--cases", "memmory", "--out", str(tmp_path)]) == 2
+    assert "did you mean 'memory'?" in " ".join(capsys.readouterr().err.split())
+
+
+def test_memory_is_that_of_the_process_alone() -> None:
+    """A small process that a large one has started is small."""
+    code = "from eigenclean.experiments.benchmarks.scale_run import peak_bytes; print(peak_bytes())"
+    ballast = np.ones(1 << 26)  # 512 MB
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 1e7 < int(done.stdout) < ballast.nbytes
 
 
 def test_another_draw_has_the_same_classes() -> None:

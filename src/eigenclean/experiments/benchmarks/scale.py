@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +15,18 @@ import numpy as np
 
 from eigenclean.arrays import row_chunks
 from eigenclean.detect.judge import _SHRINKAGES
+from eigenclean.errors import InvalidData
 from eigenclean.experiments.benchmarks.detect import THREADS, Must, Result, noisy_features
 from eigenclean.experiments.benchmarks.scale_run import Ran
 from eigenclean.experiments.benchmarks.timing import blas_libraries, limited_threads, seconds
 from eigenclean.files import remove
+from eigenclean.names import check_name
 from eigenclean.progress import track
 from eigenclean.verdict import Verdict
 
 FILE = "bench_scale.json"
 GB = 1e9
+CASES = ("engines", "equality", "memory", "time", "growth")  # each a group, and a method of the bench
 
 
 @dataclass(frozen=True)
@@ -101,31 +104,58 @@ class Outcome:
     """The table and the rates behind it."""
 
     results: list[Result]
-    costs: Costs
+    costs: Costs | None
     large: dict[str, Any]
 
-    def record(self, date: str, busy: float | None, sizes: Sizes) -> dict[str, Any]:
-        """Ready for JSON."""
+    def record(
+        self, date: str, busy: float | None, sizes: Sizes, before: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Ready for JSON; what was not measured this time is taken from the record ``before``."""
+        before = before or {}
+        own = {result.case: {**asdict(result), "date": date, "busy_before": busy} for result in self.results}
         return {
-            "date": date,
             "machine": {
                 "cpu_count": os.cpu_count(),
-                "busy_before": busy,
                 "threads": THREADS,
                 "numpy": np.__version__,
                 "blas": blas_libraries(),
             },
             "sizes": asdict(sizes),
-            "costs": asdict(self.costs),
-            "large": self.large,
-            "cases": [asdict(result) for result in self.results],
+            "costs": before.get("costs") if self.costs is None else asdict(self.costs),
+            "large": {**before.get("large", {}), **self.large},
+            "cases": list({**{case["case"]: case for case in before.get("cases", [])}, **own}.values()),
         }
 
 
-def run(sizes: Sizes | None = None, *, folder: Path | None = None, large: bool = True) -> Outcome:
-    """Run every case; the data are written to ``folder`` (11 GB at full size) and deleted afterwards."""
+def chosen_cases(names: Sequence[str]) -> list[str]:
+    """The groups of cases that were asked for, checked and in order; all when none are named.
+
+    >>> chosen_cases(["memory", "equality"])
+    ['equality', 'memory']
+    """
+    for name in names:
+        check_name(name, CASES, by="bench scale", what="case")
+    return [name for name in CASES if not names or name in names]
+
+
+def read_record(path: Path, sizes: Sizes) -> dict[str, Any]:
+    """Earlier results of data of the same sizes; empty if there are none."""
+    if not path.is_file():
+        return {}
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        same = record["sizes"] == asdict(sizes)
+    except (ValueError, KeyError, TypeError, OSError):
+        raise InvalidData(f"{path} is not a file of `eigenclean bench scale`; move it away") from None
+    if not same:
+        raise InvalidData(f"{path} has results of other sizes; measure all cases, or move it away")
+    return record
+
+
+def run(sizes: Sizes | None = None, *, folder: Path | None = None, cases: Sequence[str] = ()) -> Outcome:
+    """Run these cases; the data are written to ``folder`` (11 GB at full size) and deleted afterwards."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="eigenclean-bench-") as place, limited_threads(THREADS):
-        return _Bench(Sizes() if sizes is None else sizes, Path(place)).run(large)
+        return _Bench(Sizes() if sizes is None else sizes, Path(place)).run(chosen_cases(cases))
 
 
 class _Bench:
@@ -133,13 +163,14 @@ class _Bench:
         self.sizes, self.folder = sizes, folder
         self._ran: dict[tuple[str, str, str], Ran] = {}
 
-    def run(self, large: bool) -> Outcome:
+    def run(self, cases: Sequence[str]) -> Outcome:
         results: list[Result] = []
-        cases = [self.engines, self.equality, *([self.large, self.growth] if large else [])]
         for case in track(cases, "benchmark"):
-            results += case()
-        facts = self._large_facts if large else self._facts("middle", self.sizes.rows, self.sizes.columns)
-        return Outcome(results, self.costs, facts)
+            results += getattr(self, case)()
+        facts = self._large_facts if "time" in cases else {}
+        if "memory" in cases:
+            facts["peak_bytes"] = self._engine("stream", "judge", "large").peak_bytes
+        return Outcome(results, self.costs if "time" in cases else None, facts)
 
     def engines(self) -> list[Result]:
         found = []
@@ -154,8 +185,10 @@ class _Bench:
     def equality(self) -> list[Result]:
         found = []
         for method, engines in (("judge", ("stream", "dask")), ("fine", ("stream",))):
+            self._engine("memory", method, "middle")
             expected = Verdict.load(self._out("memory", method, "middle"))
             for engine in engines:
+                self._engine(engine, method, "middle")
                 verdict = Verdict.load(self._out(engine, method, "middle"))
                 scale = np.maximum(np.abs(expected.score), 1e-3)
                 difference = float(np.max(np.abs(verdict.score - expected.score) / scale))
@@ -167,24 +200,18 @@ class _Bench:
                 found.append(Result.measured(case, "none", float(other), Must("at most", 0), note))
         return found
 
-    def large(self) -> list[Result]:
-        facts, sizes = self._large_facts, self.sizes
-        shape = self._shape("large")
-        return [
-            Result.measured(
-                f"judge, stream, {shape}: peak resident memory",
-                f"{sizes.most_bytes / GB:g} GB",
-                facts["peak_bytes"] / sizes.most_bytes,
-                Must("at most", 1),
-                f"{facts['peak_bytes'] / GB:.2f} GB for {facts['bytes'] / GB:.1f} GB of features",
-            ),
-            Result.timed(
-                f"judge, stream, {shape}",
-                "reading the file twice, and the products of matrices",
-                (facts["seconds"], facts["read_seconds"] + facts["blas_seconds"]),
-                Must("at most", 3),
-            ),
-        ]
+    def memory(self) -> list[Result]:
+        most, peak = self.sizes.most_bytes, self._engine("stream", "judge", "large").peak_bytes
+        size = self._data("large").stat().st_size
+        case, note = f"judge, stream, {self._shape('large')}: peak resident memory", f"{peak / GB:.2f} GB"
+        note += f" for {size / GB:.1f} GB of features"
+        return [Result.measured(case, f"{most / GB:g} GB", peak / most, Must("at most", 1), note)]
+
+    def time(self) -> list[Result]:
+        facts, case = self._large_facts, f"judge, stream, {self._shape('large')}"
+        least = facts["read_seconds"] + facts["blas_seconds"]
+        yardstick = "reading the file twice, and the products of matrices"
+        return [Result.timed(case, yardstick, (facts["seconds"], least), Must("at most", 3))]
 
     def growth(self) -> list[Result]:
         found = []
@@ -198,11 +225,8 @@ class _Bench:
 
     @cached_property
     def _large_facts(self) -> dict[str, Any]:
-        return self._facts("large", self.sizes.large_rows, self.sizes.large_columns)
-
-    def _facts(self, which: str, n: int, d: int) -> dict[str, Any]:
-        k = self.sizes.large_classes if which == "large" else self.sizes.classes
-        ran = self._engine("stream", "judge", which)
+        n, d, k = self.sizes.large_rows, self.sizes.large_columns, self.sizes.large_classes
+        ran = self._engine("stream", "judge", "large")
         size = n * d * 4
         reading, blas = 2 * size / self.costs.read_bytes, self.costs.blas(n, d, k, ran.rounds)
         return {
@@ -221,11 +245,8 @@ class _Bench:
 
     @cached_property
     def costs(self) -> Costs:
-        """Rates on the largest file that there is, and on blocks of its shape."""
-        which = "large" if (self.folder / "large.npy").exists() else "middle"
-        d = self.sizes.large_columns if which == "large" else self.sizes.columns
-        k = self.sizes.large_classes if which == "large" else self.sizes.classes
-        path = self._data(which)
+        """Rates on the large file, and on blocks of its shape."""
+        d, k, path = self.sizes.large_columns, self.sizes.large_classes, self._data("large")
         reading = seconds(lambda: [None for _ in _read(path)])
         rows = np.random.default_rng(0).standard_normal((max(64, min(3200, (1 << 24) // d)), d), dtype=np.float32)
         directions = rows[:k] if k <= len(rows) else np.resize(rows, (k, d))
