@@ -24,8 +24,12 @@ def train(
     out: o.Out,
     recipe: Annotated[str, typer.Option(help="How to train; see `eigenclean list recipes`.")] = "fine",
     preset: Annotated[
-        str, typer.Option(help="Numbers for a kind of data; see `eigenclean list presets`.")
-    ] = "small",
+        str | None,
+        typer.Option(
+            help="Numbers for a kind of data, see `eigenclean list presets`; by default small for networks that "
+            "look at images, head for others."
+        ),
+    ] = None,
     net: Annotated[
         str | None, typer.Option(help="Network, when not the preset's; see `eigenclean list nets`.")
     ] = None,
@@ -85,7 +89,7 @@ def train(
     settings = o.parse_settings(setting)
     of_net = {key.removeprefix("net."): settings.pop(key) for key in list(settings) if key.startswith("net.")}
     plan = Plan(
-        _recipe(recipe, preset, selector, epochs, settings),
+        _recipe(recipe, preset or _preset(net), selector, epochs, settings),
         net,
         noise,
         validation,
@@ -124,6 +128,13 @@ def train(
     if "quality" in made.facts:
         print_quality({made.model.verdict_.method: made.facts["quality"]})
     mention(f"written to {folder}: {_FILES}")
+
+
+def _preset(net: str | None) -> str:
+    from eigenclean.nets import NETS
+    from eigenclean.train.inputs import net_takes_images
+
+    return "small" if net in NETS and net_takes_images(net) else "head"
 
 
 def _recipe(name: str, preset: str, selector: str | None, epochs: int | None, settings: dict[str, Any]) -> "Recipe":

@@ -131,8 +131,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """
         require("torch", extra="train", caller=_BY)
         require("accelerate", extra="train", caller=_BY)
-        self.recipe_ = self._chosen_recipe()
         array = as_inputs(X, by=_BY)
+        self.recipe_ = self._chosen_recipe(vectors=array.ndim == 2)
         labels = check_labels(as_vector(y), by=_BY, n_rows=len(array))
         row_ids = check_ids(None if ids is None else as_vector(ids), len(array), by=_BY)
         self.classes_, codes = encode_labels(labels)
@@ -184,13 +184,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
-    def _chosen_recipe(self) -> Recipe:
+    def _chosen_recipe(self, *, vectors: bool) -> Recipe:
         """The recipe with what this estimator changes about it; every name is checked here."""
         if isinstance(self.recipe, Recipe):
             chosen = self.recipe
         else:
             check_name(self.recipe, RECIPES, by=_BY, what="recipe")
-            chosen = make_recipe(self.recipe)
+            chosen = make_recipe(self.recipe, preset="head" if vectors else "small")
         if not callable(self._net(chosen)):
             check_name(self._net(chosen), NETS, by=_BY, what="net")
         if isinstance(self.selector, str):

@@ -26,8 +26,7 @@ from eigenclean.train import RECIPES, Recipe, RobustClassifier, recipe
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.optimiser import Optimiser
 
-PRESET = "small"
-EPOCHS = recipe("standard", preset=PRESET).epochs
+EPOCHS = recipe("standard").epochs
 QUICK_RECIPES = ("standard", "fine", "judge", "co-teaching", "f-dividemix")
 QUICK_EPOCHS = 9
 _RATE = "forget_rate"  # the option that expects the true share of wrong labels
@@ -91,7 +90,8 @@ def run(
         chosen_recipes(recipes),
         [(seed, one) for seed in range(seeds) for one in chosen_settings(settings)],
     )
-    made = {name: make_recipe(name, schedule, epochs) for name in chosen}  # a wrong option is best heard of at once
+    for name in chosen:
+        make_recipe(name, schedule, epochs)  # a wrong option is best heard of at once
     cells = {cell.place: cell for cell in known}
     wanted: list[tuple[str, str, int, str]] = []
     for seed, setting in track(grid, "settings"):
@@ -99,7 +99,7 @@ def run(
         for name in track(chosen, f"{setting.name}, seed {seed}"):
             place = (name, setting.name, seed, schedule)
             wanted.append(place)
-            key = fingerprint(made[name], setting, seed, samples)
+            key = fingerprint(make_recipe(name, schedule, epochs, net=setting.net), setting, seed, samples)
             old = cells.get(place)
             if not again and old is not None and old.status == "measured" and old.key == key:
                 continue
@@ -133,7 +133,7 @@ def measure(
     rate = case.truth.noise_rate(case.labels)
     clock = Clock()
     model = RobustClassifier(
-        make_recipe(name, schedule, epochs, rate),
+        make_recipe(name, schedule, epochs, rate, case.net),
         net=case.net,
         random_state=seed,
         device=device,
@@ -169,9 +169,13 @@ class Clock(Callback):
 
 
 def make_recipe(
-    name: str, schedule: str = "preset", epochs: int | None = None, noise_rate: float | None = None
+    name: str,
+    schedule: str = "preset",
+    epochs: int | None = None,
+    noise_rate: float | None = None,
+    net: str = "small-cnn",
 ) -> Recipe:
-    """The recipe as it is measured: the preset for small machines, and a schedule that is the same for all.
+    """The recipe as it is measured: the preset for such a network, and a schedule that is the same for all.
 
     >>> [round(make_recipe("fine", schedule).plan()[-1].lr, 6) for schedule in SCHEDULES]
     [5e-05, 0.0001, 0.001, 1e-05]
@@ -179,7 +183,7 @@ def make_recipe(
     check_name(name, RECIPES, by="bench train", what="recipe")
     check_name(schedule, SCHEDULES, by="bench train", what="schedule")
     told = {} if noise_rate is None or _RATE not in signature(RECIPES[name]).parameters else {_RATE: noise_rate}
-    chosen = recipe(name, preset=PRESET, **told)
+    chosen = recipe(name, preset="head" if net == "mlp" else "small", **told)
     changes = SCHEDULES[schedule](EPOCHS)
     own = tuple(replace(stage, optimiser=_changed(stage.optimiser, changes)) for stage in chosen.stages)
     chosen = replace(chosen, stages=own, optimiser=_changed(chosen.optimiser, changes))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from eigenclean.experiments.reproduce import numbers
-from eigenclean.experiments.reproduce.profiles import HEAD, LATE
+from eigenclean.experiments.reproduce.profiles import HEAD, IMAGES, LATE
 from eigenclean.experiments.reproduce.released import EMULATIONS
 from eigenclean.experiments.reproduce.values import (
     Experiment,
@@ -314,7 +314,7 @@ def _discrepancies() -> Experiment:
         "discrepancies",
         "What each habit of the released code, or sentence of the paper, does to the numbers",
         tuple(lines),
-        (TEN[1], _EIGHTY, _FORTY),
+        tuple(replace(column, data=IMAGES) for column in (TEN[1], _EIGHTY, _FORTY)),
         (BEST, LAST, F_KEPT, Shown("train.f_first", "F, first round")),
         notes=("The difference is that to the row it belongs to.",),
     )

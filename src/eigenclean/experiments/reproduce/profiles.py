@@ -10,6 +10,7 @@ PEOPLE = "people"
 # Networks of two more kinds, for analyses that depend on them: a perceptron on features of a pretrained encoder,
 # and one that had time to learn errors by heart.
 HEAD, LATE = "cifar10-head", "cifar10-late"
+IMAGES = "cifar10-images"  # where images are varied, a profile that has features for CIFAR-10 needs something else
 # T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
 # one pair among them, as in the map for CIFAR-10.
 _FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
@@ -84,13 +85,16 @@ class Profile:
         return (self.training if kind == "train" else self.looking)[name]
 
 
+_HIDDEN = {"features": "hidden"}  # as in the paper, detectors see what the network makes of its inputs
+_LOOKED_AT = {"hidden": [128], **_HIDDEN}
 _HEADS = tuple(
     Data(
         "cifar10",
         f"CIFAR-10, 12 000 images as 1 280 features, the hidden layer of a perceptron after {epochs} epochs",
         "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
+        preset="head",
         net="mlp",
-        net_options={"hidden": [128]},
+        net_options=_LOOKED_AT,
         epochs=epochs,
         samples=12_000,
         asymmetric={"kind": "asymmetric", "map": "cifar10"},
@@ -113,6 +117,7 @@ def _paper() -> Profile:
             "WebVision (and imagenet/ inside) in the folder webvision of the data, and timm", "webvision",
         ),
     }  # fmt: skip
+    training[IMAGES] = training["cifar10"]
     return Profile(
         "paper",
         "the paper's own data, networks and epochs; for a machine with a GPU",
@@ -137,37 +142,42 @@ def _small() -> Profile:
     banking: dict[str, Any] = {
         "source": "banking77",
         "needs": "banking77_minilm.npz in the folder that --data or EIGENCLEAN_DATA names",
+        "preset": "head",
         "net": "mlp",
+        "net_options": _HIDDEN,
         "asymmetric": {"kind": "pair"},
     }
-    people: dict[str, Any] = {
+    cifar: dict[str, Any] = {
         "source": "cifar10",
         "needs": "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
+        "preset": "head",
         "net": "mlp",
-        "epochs": 20,
+        "net_options": _HIDDEN,
+        "asymmetric": {"kind": "asymmetric", "map": "cifar10"},
+        "epochs": 30,
         "samples": 5000,
     }
+    images = "5 000 images as 1 280 features, a perceptron, 30 epochs"
     texts = "banking77, 7 500 questions of 77 intents as 384 features, a perceptron"
     return Profile(
         "small",
         "real data and small networks: at most an hour or two of two processors for a table",
         3,
         {
-            "cifar10": Data(
+            "cifar10": Data(**cifar, says=f"CIFAR-10, {images}"),
+            "cifar100": Data(**banking, says=f"{texts}, 30 epochs", epochs=30, samples=7500),
+            "clothing1m": Data(
+                **cifar, says=f"CIFAR-10N, the worst of three labels (40 % wrong): {images}", people="worst"
+            ),
+            "webvision": Data(
+                **cifar, says=f"CIFAR-10N, one person's labels (17 % wrong): {images}", people="rand1"
+            ),
+            IMAGES: Data(
                 **fashion,
                 says="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
                 net_options={"width": 16},
                 epochs=20,
                 samples=5000,
-            ),
-            "cifar100": Data(**banking, says=f"{texts}, 20 epochs", epochs=20, samples=7500),
-            "clothing1m": Data(
-                **people, says="CIFAR-10N, the worst of three people's labels (40 % wrong): 5 000 images as 1 280 "
-                "features, a perceptron", people="worst",
-            ),
-            "webvision": Data(
-                **people, says="CIFAR-10N, one person's labels (17 % wrong): 5 000 images as 1 280 features, a "
-                "perceptron", people="rand1",
             ),
         },
         {
@@ -177,7 +187,7 @@ def _small() -> Profile:
             HEAD: _HEADS[0],
             LATE: _HEADS[1],
             "cifar100": Data(
-                **banking, says=f"{texts} after 8 epochs", net_options={"hidden": [128]}, epochs=8, samples=7500
+                **{**banking, "net_options": _LOOKED_AT}, says=f"{texts} after 8 epochs", epochs=8, samples=7500
             ),
         },
     )  # fmt: skip
@@ -188,7 +198,7 @@ def _smoke() -> Profile:
         "source": "digits",
         "says": "scikit-learn's digits, a perceptron",
         "net": "mlp",
-        "net_options": {"hidden": [64]},
+        "net_options": {"hidden": [64], **_HIDDEN},
         "asymmetric": {"kind": "pair"},
     }
     few = Data(**digits, epochs=10, samples=600)
@@ -197,7 +207,7 @@ def _smoke() -> Profile:
         "smoke",
         "scikit-learn's digits: seconds, to see that everything runs",
         1,
-        {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known},
+        {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known, IMAGES: few},
         {"cifar10": few, HEAD: few, LATE: replace(few, epochs=20), "cifar100": few},
     )
 

@@ -12,7 +12,7 @@ from eigenclean.arrays import Array
 from eigenclean.experiments.benchmarks.train import Clock
 from eigenclean.experiments.reproduce.context import Context, Measured
 from eigenclean.experiments.reproduce.data import Case, make_case
-from eigenclean.experiments.reproduce.profiles import Data
+from eigenclean.experiments.reproduce.profiles import IMAGES, Data
 from eigenclean.experiments.reproduce.released import AUGMENTED, REDRAWN, TEST_SELECTION, emulated
 from eigenclean.experiments.reproduce.values import Task
 from eigenclean.experiments.watch import SelectionQuality
@@ -79,12 +79,13 @@ def _told(task: Task, data: Data, noise_rate: float | None) -> dict[str, Any]:
     kind, _, text = task.noise.partition(":")
     rate = float(text) if text else noise_rate
     told: dict[str, Any] = {} if rate is None else {"forget_rate": _FORGET * rate}
-    of_noise = dict(BY_NOISE.get(task.data, {}).get(task.noise, {}))
-    if data.preset != task.data:  # weights that were tuned for other networks say nothing here
+    paper = "cifar10" if task.data == IMAGES else task.data
+    of_noise = dict(BY_NOISE.get(paper, {}).get(task.noise, {}))
+    if data.preset != paper:  # weights that were tuned for other networks say nothing here
         of_noise.pop("lambda_u", None)
     if task.part.method == "longremix":
         of_noise.pop("window", None)  # its own means something else
-    if task.part.method.startswith("elr") and (task.data, kind) == ("cifar10", "asymmetric"):
+    if task.part.method.startswith("elr") and (paper, kind) == ("cifar10", "asymmetric"):
         told |= {"beta": 0.9, "lambda_": 1.0}
     return {**told, **of_noise}
 

@@ -14,12 +14,14 @@ _CIFAR: dict[str, Any] = {"epochs": 301, "refresh": 1, "optimiser": _SGD, "net":
 _WEB: dict[str, Any] = {"warm_up": 1, "epochs": 80, "refresh": 1}
 OWN: dict[str, dict[str, Any]] = {
     "small": {"refresh": 1},
+    "head": {"refresh": 1},
     "cifar10": {**_CIFAR, "warm_up": 10},
     "cifar100": {**_CIFAR, "warm_up": 30, "scale": "cifar100-dividemix"},
     "clothing1m": {**_WEB, "optimiser": {"lr": 0.002, "milestones": (40,), "gamma": 0.1, "batch_size": 32}},
     "webvision": {**_WEB, "optimiser": {"lr": 0.01, "milestones": (40,), "gamma": 0.1, "batch_size": 32}},
 }
-_BATCH = {"small": 64, "cifar10": 64, "cifar100": 64}  # of each part, labelled and not; else that of the warm-up
+# Of each part, labelled and not; else that of the warm-up.
+_BATCH = {"small": 64, "head": 64, "cifar10": 64, "cifar100": 64}
 _PARTS = {"clothing1m": (64_000, 32_000)}  # samples of a warm-up and of a division: a million are too many
 _STEP: dict[str, dict[str, Any]] = {
     "cifar100": {"lambda_u": 150.0},

@@ -70,7 +70,7 @@ def cores2(
     >>> cores2().stages[1].select.name
     'cores2'
     """
-    own = {"small": {"refresh": 1}, "cifar10": _CORES, "cifar100": _CORES}
+    own = {"small": {"refresh": 1}, "head": {"refresh": 1}, "cifar10": _CORES, "cifar100": _CORES}
     chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
     start, ramp = max(1, round(0.1 * chosen.epochs)), max(1, round(0.3 * chosen.epochs))
     loss = Part("cores2", {"beta": beta, "start": start, "ramp": ramp, "rescale": True})
