@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, MissingEvidence
 
-KINDS = ("features", "probabilities", "losses", "logits", "margins")
+KINDS = ("features", "probabilities", "losses", "logits", "margins", "inputs")
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Evidence:
         losses: n, the loss of the given label.
         logits: n x K.
         margins: n, by how much the logit of the given label was the largest, on average over a training.
+        inputs: n x d, what the network is given, if that is vectors.
 
     >>> import numpy as np
     >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")
@@ -35,6 +36,7 @@ class Evidence:
     losses: Float64s | None = None
     logits: Float64s | None = None
     margins: Float64s | None = None
+    inputs: Array | None = None
 
     def __post_init__(self) -> None:
         for name in ("ids", *KINDS):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -12,33 +12,24 @@ from eigenclean.nets.shapes import Shape, n_numbers
 
 
 class MLP(Net):
-    """Hidden layers with ReLU, then a linear head.
-
-    Vectors are mostly features already, of another network. A hidden layer soon knows wrong labels by heart, which
-    its inputs never do: so these are what detectors see, unless one says otherwise.
+    """Hidden layers with ReLU, then a linear head; the last hidden layer is the feature, and not negative.
 
     Args:
         n_features: columns of the input, or the shape of an image, which is flattened.
         n_classes: number of logits.
         hidden: width of each hidden layer.
         dropout: share of hidden values that are left out in training.
-        features: what it gives as features: its "inputs", or the last "hidden" layer, which is not negative.
 
     >>> import torch
     >>> features, logits = MLP(4, 3, hidden=(8, 5))(torch.ones(2, 4))
     >>> features.shape, logits.shape
-    (torch.Size([2, 4]), torch.Size([2, 3]))
+    (torch.Size([2, 5]), torch.Size([2, 3]))
     """
 
-    options: ClassVar[Sequence[str]] = ("hidden", "dropout", "features")
+    options: ClassVar[Sequence[str]] = ("hidden", "dropout")
 
     def __init__(
-        self,
-        n_features: Shape,
-        n_classes: int,
-        hidden: Sequence[int] = (256, 128),
-        dropout: float = 0.0,
-        features: Literal["inputs", "hidden"] = "inputs",
+        self, n_features: Shape, n_classes: int, hidden: Sequence[int] = (256, 128), dropout: float = 0.0
     ) -> None:
         super().__init__(n_features, n_classes)
         widths = [n_numbers(n_features), *hidden]
@@ -46,18 +37,14 @@ class MLP(Net):
             raise InvalidOption(f"net mlp: hidden must be one or more widths of at least 1, got {list(hidden)}")
         if not 0 <= dropout < 1:
             raise InvalidOption(f"net mlp: dropout must be from 0 to below 1, got {dropout}")
-        if features not in ("inputs", "hidden"):
-            raise InvalidOption(f"net mlp: features must be 'inputs' or 'hidden', got {features!r}")
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
             layers += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
-        self._sees_inputs = features == "inputs"
-        self.n_outputs = widths[0 if self._sees_inputs else -1]
+        self.n_outputs = widths[-1]
         self.body = nn.Sequential(*layers[:-1])  # what the detectors see is never thinned out
-        self.head = nn.Sequential(layers[-1], nn.Linear(widths[-1], n_classes))
+        self.head = nn.Sequential(layers[-1], nn.Linear(self.n_outputs, n_classes))
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs or the last hidden layer, and the logits."""
-        flat = inputs.flatten(1)
-        hidden = self.body(flat)
-        return flat if self._sees_inputs else hidden, self.head(hidden)
+        """The last hidden layer, and the logits."""
+        features = self.body(inputs.flatten(1))
+        return features, self.head(features)

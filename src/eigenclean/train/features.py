@@ -72,9 +72,7 @@ def trained_features(
     check_two_classes(classes, by="encoder trained")
     form = Inputs.of(array, "measured")
     pool = form.pool(array, codes, classes) if scale else Pool.of(np.asarray(array, np.float32), codes, classes)
-    options = dict(net_options or {})
-    if name == "mlp":  # its inputs are known already
-        options = {"hidden": [128], "features": "hidden", **options}
+    options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
     length = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
     plan = recipe("standard", warm_up=1, epochs=length)
     engine = Engine(

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from eigenclean.arrays import Ints, row_chunks
+from eigenclean.arrays import Array, Ints, row_chunks
 from eigenclean.evidence import Evidence
+from eigenclean.train.images import Pictures
 from eigenclean.train.pool import Pool, as_doubles
 
 _ROWS = 512  # at a time: enough to keep any device busy
@@ -35,6 +36,7 @@ def observe(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | Non
         probabilities=as_doubles(functional.softmax(logits, dim=1)) if "probabilities" in needs else None,
         losses=as_doubles(functional.cross_entropy(logits, codes, reduction="none")) if "losses" in needs else None,
         logits=as_doubles(logits) if "logits" in needs else None,
+        inputs=_vectors(pool, at) if "inputs" in needs else None,
     )
 
 
@@ -70,6 +72,13 @@ def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
     if pool.n_classes > _FEW_CLASSES:
         found["_top5"] = _hits((summed.topk(5, dim=1).indices == pool.codes[:, None]).any(dim=1))
     return found
+
+
+def _vectors(pool: Pool, at: Ints | slice) -> Array | None:
+    """The inputs themselves, if they are vectors."""
+    if isinstance(pool.inputs, Pictures) or pool.inputs.ndim != 2:
+        return None
+    return np.asarray(pool.inputs[at].cpu().numpy())
 
 
 def _hits(right: Tensor) -> float:

@@ -85,8 +85,7 @@ class Profile:
         return (self.training if kind == "train" else self.looking)[name]
 
 
-_HIDDEN = {"features": "hidden"}  # as in the paper, detectors see what the network makes of its inputs
-_LOOKED_AT = {"hidden": [128], **_HIDDEN}
+_LOOKED_AT = {"hidden": [128]}
 _HEADS = tuple(
     Data(
         "cifar10",
@@ -144,7 +143,6 @@ def _small() -> Profile:
         "needs": "banking77_minilm.npz in the folder that --data or EIGENCLEAN_DATA names",
         "preset": "head",
         "net": "mlp",
-        "net_options": _HIDDEN,
         "asymmetric": {"kind": "pair"},
     }
     cifar: dict[str, Any] = {
@@ -152,7 +150,6 @@ def _small() -> Profile:
         "needs": "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
         "preset": "head",
         "net": "mlp",
-        "net_options": _HIDDEN,
         "asymmetric": {"kind": "asymmetric", "map": "cifar10"},
         "epochs": 30,
         "samples": 5000,
@@ -198,7 +195,7 @@ def _smoke() -> Profile:
         "source": "digits",
         "says": "scikit-learn's digits, a perceptron",
         "net": "mlp",
-        "net_options": {"hidden": [64], **_HIDDEN},
+        "net_options": {"hidden": [64]},
         "asymmetric": {"kind": "pair"},
     }
     few = Data(**digits, epochs=10, samples=600)

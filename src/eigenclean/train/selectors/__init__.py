@@ -13,6 +13,7 @@ from eigenclean.train.selectors.by_name import by_name
 from eigenclean.train.selectors.crust import Crust
 from eigenclean.train.selectors.disagreement import Disagreement
 from eigenclean.train.selectors.from_detector import FromDetector
+from eigenclean.train.selectors.from_inputs import FromInputs
 from eigenclean.train.selectors.growing import Growing
 from eigenclean.train.selectors.keep_all import KeepAll
 from eigenclean.train.selectors.persistent import Guided, Persistent
@@ -24,6 +25,7 @@ SELECTORS: dict[str, type[Selector]] = {
     for kind in (
         KeepAll,
         FromDetector,
+        FromInputs,
         SmallestLosses,
         Disagreement,
         AveragedLosses,
@@ -44,6 +46,7 @@ __all__ = [
     "Crust",
     "Disagreement",
     "FromDetector",
+    "FromInputs",
     "Growing",
     "Guided",
     "KeepAll",

@@ -5,6 +5,7 @@ from typing import Any
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.base import Selector
 from eigenclean.train.selectors.from_detector import FromDetector
+from eigenclean.train.selectors.from_inputs import FromInputs
 from eigenclean.train.selectors.growing import Growing
 
 # FINE as in the paper's own runs: every class is split in two, since labels are known to be noisy. Inside
@@ -18,7 +19,9 @@ def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
 
     ``own`` are further options of it.
 
-    Training has what AUM is about: its margins are averaged over epochs there, not taken from a linear head.
+    Training has what AUM is about: its margins are averaged over epochs there, not taken from a linear head. The
+    judge believes features of a network that knows wrong labels by heart, so it looks at vectors themselves; FINE
+    looks at what the network makes of them, as in the paper.
 
     >>> by_name("fine")
     FromDetector(name='fine', options={'cut.split': 'always'}, learn_from='kept', soft=False)
@@ -28,4 +31,5 @@ def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
     options = {**_OPTIONS.get(name, {}), **(_SOFT_OPTIONS.get(name, {}) if soft else {}), **own}
     if name == "topofilter":  # its graph is one of all samples
         return Growing(name, options, "all", soft)
-    return FromDetector(name, options, "all" if soft else "kept", soft)
+    kind = FromInputs if name == "judge" else FromDetector
+    return kind(name, options, "all" if soft else "kept", soft)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from eigenclean.arrays import Array
 from eigenclean.detect import Detector
 from eigenclean.detect.options import build_detector
 from eigenclean.errors import EigencleanWarning, InvalidOption
@@ -58,7 +59,7 @@ class FromDetector(Selector):
     def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         """The samples whose label is not flagged by a detector fitted now."""
         judge = self._prepared(memory)
-        seen = evidence.need(self.needs[0], by=judge.name)
+        seen = self._seen(evidence, judge)
         taught = before.keep if before is not None and self.learn_from == "kept" else None
         with (
             warnings.catch_warnings()
@@ -68,6 +69,10 @@ class FromDetector(Selector):
             verdict = judge.judge(seen, evidence.labels, ids=evidence.ids)
         weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
         return Selection(~verdict.flagged, weight, verdict=verdict)
+
+    def _seen(self, evidence: Evidence, judge: Detector) -> Array:
+        """What the detector looks at."""
+        return evidence.need(self.needs[0], by=judge.name)
 
     def _prepared(self, memory: Memory) -> Detector:
         """The detector before it is fitted."""
