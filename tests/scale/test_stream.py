@@ -104,6 +104,23 @@ def test_sums_that_do_not_fit_are_iterated(noisy: tuple[Array, Array]) -> None:
         judge_stream(open_source((X, y)), FINE(component=2), memory=1000)
 
 
+@pytest.mark.parametrize("name", ["fine", "fine-relative"])
+@pytest.mark.parametrize("few", [64, 2])
+@pytest.mark.usefixtures("small_blocks")
+def test_rivals_are_noted_in_the_same_pass_where_classes_are_few(
+    name: str, few: int, noisy: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    X, y = noisy
+    monkeypatch.setattr("eigenclean.detect.fine._FEW", few)
+    np.save(tmp_path / "x.npy", X)
+    done = judge_stream(open_source(tmp_path / "x.npy", labels=y), detector(name))
+    expected = detector(name).judge(X, y)
+    assert expected.flagged.any()
+    assert_same(done.verdict, expected)
+    np.testing.assert_allclose(done.verdict.suggested_confidence, expected.suggested_confidence, atol=1e-3)
+    assert done.engine["passes"] == (2 if few == 64 else 3)  # the width is known without reading anything twice
+
+
 def test_the_way_depends_on_time_and_room() -> None:
     room = 1 << 34
     assert Way.choose(n=10**6, d=64, k=10**4, itemsize=4, budget=0).name == "moments"  # d² is nothing

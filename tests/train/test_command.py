@@ -104,6 +104,13 @@ def test_validation_samples_are_set_apart_by_right_label_and_spoiled_too(source:
     assert model.best_epoch_ == best["epoch"]
 
 
+@pytest.mark.parametrize(("net", "warm_up"), [(None, 3), ("linear", 3), ("small-cnn", 10)])
+def test_networks_of_images_have_a_longer_warm_up(net: str | None, warm_up: int) -> None:
+    from eigenclean.cli.train import _preset
+
+    assert PRESETS[_preset(net)].warm_up == warm_up
+
+
 def test_presets_settings_and_selectors_reach_the_recipe(source: Path, tmp_path: Path) -> None:
     settings = ["forget_rate=0.3", "stage.2.lr=0.01", "batch_size=32", "net.hidden=[7]"]
     options = [word for setting in settings for word in ("--set", setting)]

@@ -170,7 +170,7 @@ def test_a_selector_by_name_makes_fine_of_standard(data: tuple[Array, Array]) ->
     X, y = data
     named = RobustClassifier("standard", selector="fine", epochs=6, device="cpu").fit(X, y)
     given = RobustClassifier("standard", selector=by_name("fine"), epochs=6, device="cpu").fit(X, y)
-    assert named.recipe_ == given.recipe_ == recipe("fine").with_epochs(6)
+    assert named.recipe_ == given.recipe_ == recipe("fine", preset="head").with_epochs(6)
     assert np.array_equal(named.predict_proba(X), given.predict_proba(X))
 
 
@@ -185,7 +185,7 @@ def test_fine_beats_standard_when_half_of_the_labels_are_noise() -> None:
             model = RobustClassifier(name, random_state=seed, device="cpu").fit(train, given)
             found.append(float(model.score(test, truth)))
     assert np.mean(scores["fine"]) > 0.88
-    assert np.mean(scores["fine"]) > np.mean(scores["standard"]) + 0.06
+    assert np.mean(scores["fine"]) > np.mean(scores["standard"]) + 0.04
 
 
 WITHOUT_TORCH = """

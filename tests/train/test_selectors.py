@@ -1,13 +1,21 @@
 """Selectors: what a network may learn from."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.detect import FINE
 from eigenclean.errors import InvalidData, MissingEvidence
 from eigenclean.evidence import Evidence
+from eigenclean.nets import make_net
 from eigenclean.train import FromDetector, KeepAll, Selection
+from eigenclean.train.observe import observe
+from eigenclean.train.pool import Pool
+from eigenclean.train.selectors import by_name
 
 
 @pytest.fixture
@@ -66,3 +74,35 @@ def test_a_selector_says_what_it_misses(evidence: Evidence) -> None:
 def test_a_selection_has_one_row_per_sample() -> None:
     with pytest.raises(InvalidData, match="weight must have one row per sample, got 2 for 3"):
         Selection(np.ones(3, dtype=bool), np.ones(2))
+
+
+# What the judge looks at.
+
+
+def test_the_judge_sees_vectors_themselves_and_fine_what_the_network_makes_of_them() -> None:
+    rng = np.random.default_rng(0)
+    right = np.arange(300) % 3
+    wrong = rng.random(300) < 0.2
+    given = np.where(wrong, (right + 1) % 3, right)
+    inputs = 4 * np.eye(3)[right] + rng.normal(size=(300, 3))
+    by_heart = 9 * np.eye(3)[given] + rng.normal(size=(300, 3))  # a hidden layer that knows the given labels
+    seen = Evidence(ids=np.arange(300), labels=given, features=by_heart, inputs=inputs)
+    judged = by_name("judge").select(seen, 1, None, {})
+    assert judged.keep[wrong].mean() < 0.2 and judged.keep[~wrong].mean() > 0.9
+    blind = by_name("judge").select(replace(seen, inputs=None), 1, None, {})  # images: there is nothing else
+    assert blind.keep[wrong].mean() > 0.9
+    fine = by_name("fine").select(seen, 1, None, {})
+    alone = by_name("fine").select(replace(seen, inputs=None), 1, None, {})
+    assert np.array_equal(fine.keep, alone.keep)
+
+
+def test_inputs_are_evidence_if_they_are_vectors(pool: Pool, small_net: Callable[[], torch.nn.Module]) -> None:
+    rows = np.array([5, 60])
+    seen = observe(small_net(), pool, ("inputs", "features"), rows)
+    assert seen.inputs is not None and seen.features is not None
+    assert np.array_equal(seen.inputs, np.asarray(pool.inputs)[rows])
+    assert seen.features.shape == (2, 16)
+    assert observe(small_net(), pool, ("features",)).inputs is None
+    images = Pool.of(np.zeros((4, 1, 8, 8), np.float32), np.arange(4) % 2, np.array([0, 1]))
+    net = make_net("small-cnn", (1, 8, 8), 2)
+    assert observe(net, images, ("inputs", "features")).inputs is None
