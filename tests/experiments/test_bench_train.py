@@ -130,6 +130,7 @@ def test_the_learning_rate_is_the_same_for_all_recipes(schedule: str) -> None:
 
 def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
     assert make_recipe("fine") == recipe("fine", preset="small")
+    assert make_recipe("fine", net="mlp") == recipe("fine", preset="head")
     ends = {name: make_recipe("standard", name).plan()[-1].lr for name in SCHEDULES}
     first = make_recipe("standard").plan()[0].lr
     assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 20)
@@ -156,7 +157,7 @@ def test_only_those_who_ask_are_told_the_noise_rate() -> None:
 def test_figures_are_those_of_the_run() -> None:
     case = SETTINGS["digits/sym-50"].make(None, 3)
     found = measure("fine", case, seed=3, epochs=6, device="cpu")
-    model = RobustClassifier(make_recipe("fine", epochs=6), net="mlp", random_state=3, device="cpu")
+    model = RobustClassifier(make_recipe("fine", epochs=6, net="mlp"), net="mlp", random_state=3, device="cpu")
     model.fit(case.inputs, case.labels, test=case.test)
     kept = ~model.verdict_.flagged
     right = case.labels == case.truth.labels
