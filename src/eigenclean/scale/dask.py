@@ -5,9 +5,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -36,23 +38,35 @@ from eigenclean.verdict import Verdict, frame, join, ranks, write_frame
 
 T = TypeVar("T")
 U = TypeVar("U")
+_SHARE = 0.3  # of the workers' memory that features may take; they have tables to keep as well
+# Dask asks the C library of its workers to give back all memory at once, and what is not kept must be had anew,
+# which takes as long as the work on it.
+_ALLOCATION = {
+    f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size
+    for name, size in (("TRIM", 1 << 28), ("MMAP", 1 << 25))
+}
 _PATIENCE = "10s"  # with a scheduler that does not answer
 
 
 class DaskBlocks(Blocks[T]):
-    """Blocks as Dask tasks, on whatever scheduler is current; kept ones stay with the workers."""
+    """Blocks as Dask tasks, on whatever scheduler is current; kept ones stay with the workers.
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._parts = list(parts)
+    Args:
+        parts: Dask objects.
+        kept: they have been made already; what is summed over such tables is small.
+    """
+
+    def __init__(self, parts: Sequence[Any], *, kept: bool = False) -> None:
+        self._parts, self._kept = list(parts), kept
         self._dask: Any = require("dask", extra="dask", caller="the dask engine")
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "DaskBlocks[U]":
         """A task for each block."""
-        return self._like(self._calls(function, others, given))
+        return self._like(self._calls(function, others, given), kept=self._kept)
 
     def keep(self) -> "DaskBlocks[T]":
         """Persisted: computed now, and again by Dask if a worker is lost."""
-        return self._like(self._dask.persist(*self._parts))
+        return self._like(self._dask.persist(*self._parts), kept=True)
 
     def total(
         self,
@@ -63,9 +77,11 @@ class DaskBlocks(Blocks[T]):
     ) -> U:
         """A tree of sums, in the order of `Tree`; in each branch one after the other, so that few are held."""
         sums = self._calls(function if start is None else _FromStart(function, start), others, given)
+        # Large ones are let go as they come; small ones are not worth a task each.
         add = self._dask.delayed(added, pure=False)
+        branch = self._dask.delayed(_added_up, pure=False) if self._kept else partial(reduce, add)
         while len(sums) > 1:
-            sums = [reduce(add, sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
+            sums = [branch(sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
         result: U = self._dask.compute(sums[0])[0]
         return result
 
@@ -100,8 +116,8 @@ class DaskBlocks(Blocks[T]):
         # In the graph rather than scattered: what is scattered dies with its worker.
         return self._dask.delayed(value, name=f"given-{uuid.uuid4().hex}", traverse=False)
 
-    def _like(self, parts: Sequence[Any]) -> "DaskBlocks[Any]":
-        other: DaskBlocks[Any] = DaskBlocks(parts)
+    def _like(self, parts: Sequence[Any], *, kept: bool = False) -> "DaskBlocks[Any]":
+        other: DaskBlocks[Any] = DaskBlocks(parts, kept=kept)
         other.budget = self.budget
         return other
 
@@ -159,7 +175,10 @@ def judge_dask(
     judge = judge if fitted else clone(judge)
     judge.check_in_blocks()
     with _quietly():
-        blocks, sizes = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
+        made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
+        blocks, sizes = made.blocks, made.sizes
+        if made.bytes <= _SHARE * _memory_of_workers():
+            blocks = blocks.keep()  # read and checked once
         if isinstance(features, Source):
             labels = features.labels if labels is None else labels
             ids = features.ids if ids is None else ids
@@ -202,7 +221,9 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
         with client:
             yield client
         return
+    config: Any = require("dask", extra="dask", caller="--engine dask").config
     with (
+        config.set(_ALLOCATION),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -215,6 +236,24 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
         yield client
 
 
+class _Made(NamedTuple):
+    """Features as blocks, how many rows each has, and how large they are all together."""
+
+    blocks: DaskBlocks[Array]
+    sizes: list[int]
+    bytes: int
+
+
+def _memory_of_workers() -> int:
+    """What they may use, as far as they say; 0 where there is no cluster."""
+    distributed: Any = find_spec("distributed") and import_module("distributed")
+    try:
+        workers = distributed.get_client().scheduler_info(n_workers=-1)["workers"].values() if distributed else ()
+    except ValueError:  # Dask's own schedulers have no client
+        return 0
+    return sum(int(worker.get("memory_limit") or 0) for worker in workers)
+
+
 class _FromStart:
     """A sum of one block, for functions that add to a sum so far."""
 
@@ -225,17 +264,21 @@ class _FromStart:
         return self._function(self._start(), *parts)
 
 
-def _source_blocks(source: Source) -> tuple[DaskBlocks[Array], list[int]]:
+def _added_up(sums: Sequence[Any]) -> Any:
+    return reduce(added, sums)
+
+
+def _source_blocks(source: Source) -> _Made:
     dask: Any = require("dask", extra="dask", caller="--engine dask")
     width, dtype = source.kind()
     parts = list(row_chunks(len(source), 1, rows_per_block(len(source), width, dtype)))
     reader = dask.delayed(source.reader(), name=f"reader-{uuid.uuid4().hex}", traverse=False)
     read = dask.delayed(_read, pure=False)
     blocks: DaskBlocks[Array] = DaskBlocks([read(reader, part.start, part.stop, source.name) for part in parts])
-    return blocks, [part.stop - part.start for part in parts]
+    return _Made(blocks, [part.stop - part.start for part in parts], len(source) * width * dtype.itemsize)
 
 
-def _array_blocks(features: Any) -> tuple[DaskBlocks[Array], list[int]]:
+def _array_blocks(features: Any) -> _Made:
     """Blocks of a Dask array, cut where they would be cut in memory, so that the verdict is the same."""
     if hasattr(features, "to_dask_array"):
         features = features.to_dask_array(lengths=True)
@@ -251,7 +294,8 @@ def _array_blocks(features: Any) -> tuple[DaskBlocks[Array], list[int]]:
     sizes = [int(size) for size in features.chunks[0]]
     starts = np.cumsum([0, *sizes]).tolist()
     parts = features.to_delayed().ravel()
-    return DaskBlocks([check(part, start) for part, start in zip(parts, starts, strict=False)]), sizes
+    blocks: DaskBlocks[Array] = DaskBlocks([check(*one) for one in zip(parts, starts, strict=False)])
+    return _Made(blocks, sizes, n * width * features.dtype.itemsize)
 
 
 def _codes(
