@@ -22,6 +22,7 @@ dask = pytest.importorskip("dask", reason="the dask engine needs eigenclean[dask
 distributed = pytest.importorskip("distributed", reason="the dask engine needs eigenclean[dask]")
 da = pytest.importorskip("dask.array", reason="the dask engine needs eigenclean[dask]")
 
+from eigenclean.scale import dask as engine  # noqa: E402
 from eigenclean.scale.dask import cluster, judge_dask  # noqa: E402
 
 Data = tuple[Array, Array]
@@ -76,6 +77,28 @@ def test_shards_in_and_a_folder_out(noisy: Data, tmp_path: Path, write_shards: A
     done.to_parquet(tmp_path / "verdict.parquet")
     assert len(list((tmp_path / "verdict.parquet").glob("part-*.parquet"))) == 6
     assert_same(Verdict.load(tmp_path), detector("fine").judge(X, y))
+
+
+@pytest.mark.parametrize("room", [0, 10**9])
+@pytest.mark.usefixtures("small_blocks", "threads")
+def test_features_are_read_once_if_the_workers_have_room(
+    room: int, noisy: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = noisy
+    np.save(tmp_path / "x.npy", X)
+    reads: list[int] = []
+
+    def counted(reader: Any, start: int, stop: int, name: str) -> Array:
+        reads.append(start)
+        return read(reader, start, stop, name)
+
+    read = engine._read
+    monkeypatch.setattr(engine, "_read", counted)
+    monkeypatch.setattr(engine, "_memory_of_workers", lambda: room)
+    done = judge_dask(open_source(tmp_path / "x.npy", labels=y), judge=detector("fine"))
+    assert_same(done.compute(), detector("fine").judge(X, y))
+    assert len(set(reads)) == 6
+    assert (len(reads) == 6) == (room > 0)
 
 
 @pytest.mark.usefixtures("small_blocks", "threads")
@@ -155,7 +178,13 @@ def test_the_command_with_an_address(noisy: Data, tmp_path: Path) -> None:
     in_memory = Verdict.load(out)
     with cluster(workers=1) as client:
         address = client.scheduler_info()["address"]
+        assert engine._memory_of_workers() > 10**8
+        kept = client.run(
+            lambda: os.environ["MALLOC_MMAP_THRESHOLD_"]
+        )
+        assert set(kept.values()) == {str(1 << 25)}
         assert run([*common, "--engine", "dask", "--scheduler", address]) == 0
+    assert engine._memory_of_workers() == 0
     assert (out / "verdict.parquet").is_dir()
     assert_same(Verdict.load(out), in_memory)
     summary = json.loads((out / "summary.json").read_text())
