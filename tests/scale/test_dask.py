@@ -179,9 +179,7 @@ def test_the_command_with_an_address(noisy: Data, tmp_path: Path) -> None:
     with cluster(workers=1) as client:
         address = client.scheduler_info()["address"]
         assert engine._memory_of_workers() > 10**8
-        kept = client.run(
-            lambda: os.environ["MALLOC_MMAP_THRESHOLD_"]
-        )
+        kept = client.run(lambda: os.environ["MALLOC_MMAP_THRESHOLD_"])
         assert set(kept.values()) == {str(1 << 25)}
         assert run([*common, "--engine", "dask", "--scheduler", address]) == 0
     assert engine._memory_of_workers() == 0
