@@ -178,7 +178,7 @@ def judge_dask(
         made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
         blocks, sizes = made.blocks, made.sizes
         if made.bytes <= _SHARE * _memory_of_workers():
-            blocks = blocks.keep()  # read and checked once
+            blocks = DaskBlocks(blocks.keep().parts)  # read and checked once; sums over them are large, as before
         if isinstance(features, Source):
             labels = features.labels if labels is None else labels
             ids = features.ids if ids is None else ids
