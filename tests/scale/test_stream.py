@@ -111,7 +111,7 @@ def test_rivals_are_noted_in_the_same_pass_where_classes_are_few(
     name: str, few: int, noisy: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = noisy
-    monkeypatch.setattr("eigenclean.detect.fine._FEW", few)
+    monkeypatch.setattr("eigenclean.detect.fine.FEW", few)
     np.save(tmp_path / "x.npy", X)
     done = judge_stream(open_source(tmp_path / "x.npy", labels=y), detector(name))
     expected = detector(name).judge(X, y)

@@ -47,7 +47,8 @@ class Blocks(ABC, Generic[T]):
     ) -> U:
         """The sum of ``function(block, *blocks of the others, *given)``; tuples add up part by part.
 
-        With a ``start``, the function gets what that makes as its first argument, adds to it and returns it.
+        With a ``start``, the function gets what that makes as its first argument, adds to it and returns it. Such
+        sums are large: no more of them are held than must be.
         The order of the sum is always that of a `Tree`, so that engines agree to the last digit.
         """
 
@@ -127,7 +128,8 @@ class LocalBlocks(Blocks[T]):
             return function(*parts, *given) if start is None else function(start(), *parts, *given)
 
         parts = _side_by_side((self, *others))
-        for one in in_threads(own, parts) if self._kept and len(self) > 1 else map(own, parts):
+        several = self._kept and start is None and len(self) > 1
+        for one in in_threads(own, parts) if several else map(own, parts):
             tree.add(one)
             del one
         result: U = tree.sum()

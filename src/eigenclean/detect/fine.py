@@ -23,15 +23,14 @@ from eigenclean.detect.base import Detector, Learned
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.class_vectors import ClassBlocks, Way, pairs_by_moments
 from eigenclean.detect.cuts import Cut
+from eigenclean.detect.rivals import FEW, best_rival, closest, score_and_rivals, scores_seen, suggest_seen
 from eigenclean.errors import InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
-from eigenclean.progress import quiet, track
+from eigenclean.progress import track
 
 Score = Literal["abs_cos", "sq_cos", "abs_raw", "sq_raw"]
 SCORES: tuple[Score, ...] = ("abs_cos", "sq_cos", "abs_raw", "sq_raw")
 PRESETS: dict[str, Score] = {"official": "abs_cos", "paper": "sq_raw"}
-CANDIDATES = 5  # classes that share the probability of being the right one
-_FEW = 64  # classes up to which products with all their vectors take less time than reading the rows again
 _CHEAP = 2_000_000_000  # multiplications that nobody notices: moments of small data are kept without being asked
 
 
@@ -119,25 +118,12 @@ class FINE(Detector):
 
     def merge(self, other: "FINE") -> Self:
         """Take in everything another FINE was fitted on, as if both had been fitted on it together."""
-        for one in (self, other):
-            if one._moments is None:
-                raise InvalidOption(
-                    "FINE: merge needs the class moments, which fit does not keep for large data; "
-                    "use partial_fit on the pieces, or FINE(keep_moments=True)"
-                )
-        assert other._moments is not None
-        return self._take(other._moments)
+        self._summed(to="merge")
+        return self._take(other._summed(to="merge"))
 
     def subtract(self, other: "FINE") -> Self:
         """Take out what another FINE was fitted on, as if this one had never seen it; emptied classes are gone."""
-        for one in (self, other):
-            if one._moments is None:
-                raise InvalidOption(
-                    "FINE: subtract needs the class moments, which fit does not keep for large data; "
-                    "use partial_fit on the pieces, or FINE(keep_moments=True)"
-                )
-        assert self._moments is not None and other._moments is not None
-        rest = self._moments.without(other._moments)
+        rest = self._summed(to="subtract").without(other._summed(to="subtract"))
         self._moments = None
         return self._take(rest)
 
@@ -274,19 +260,12 @@ class FINE(Detector):
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for part in row_chunks(len(rows), self._row_bytes):
             block = gather(X, rows[part], dtype)
-            best[part], share[part] = _best_rival(*self._rivals(block, codes[rows[part]]), cut)
+            best[part], share[part] = best_rival(*self._rivals(block, codes[rows[part]]), cut)
         return best, share
 
     def _rivals(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
         """The other classes that fit each row best, best first, and its score if it were one of them."""
-        vectors = self.eigenvectors_
-        scores = self._alignment(block @ vectors.T.astype(block.dtype), block)
-        scores[np.arange(len(scores)), codes] = -1.0  # scores are not negative: never chosen
-        candidates = min(CANDIDATES, len(vectors) - 1)
-        best = np.argpartition(-scores, candidates - 1, axis=1)[:, :candidates]
-        fit = np.take_along_axis(scores, best, axis=1)
-        order = np.argsort(-fit, axis=1, kind="stable")
-        return np.take_along_axis(best, order, axis=1), np.take_along_axis(fit, order, axis=1)
+        return closest(self._alignment(block @ self.eigenvectors_.T.astype(block.dtype), block), codes)
 
     @property
     def _row_bytes(self) -> int:
@@ -295,11 +274,11 @@ class FINE(Detector):
 
     def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
         """Judge checked rows in blocks; where classes are few, rivals are noted with the scores, in one pass."""
-        if len(self.classes_) > _FEW:
+        if len(self.classes_) > FEW:
             return super().judge_blocks(features, codes)
         self.check_in_blocks()
-        seen = features.map(_score_and_rivals, codes, given=(self._light(),)).keep()
-        return Learned(seen.map(_score_seen), lambda rows, cut: seen.map(_suggest_seen, rows, given=(cut,)))
+        seen = features.map(score_and_rivals, codes, given=(self._light(),)).keep()
+        return Learned(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, given=(cut,)))
 
     @property
     def _n_columns(self) -> int:
@@ -349,6 +328,15 @@ class FINE(Detector):
             np.clip(inner, -1.0, 1.0, out=inner)
         return np.asarray(np.abs(inner)) if score.startswith("abs") else inner**2
 
+    def _summed(self, *, to: str) -> ClassMoments:
+        """The class moments, if they were kept."""
+        if self._moments is None:
+            raise InvalidOption(
+                f"FINE: {to} needs the class moments, which fit does not keep for large data; "
+                "use partial_fit on the pieces, or FINE(keep_moments=True)"
+            )
+        return self._moments
+
     def _take(self, moments: ClassMoments) -> Self:
         self._moments = moments if self._moments is None else self._moments + moments
         self._pairs = self._way = None
@@ -368,36 +356,6 @@ class FINE(Detector):
             pairs = [class_vector(self._moments, j, self.vector, self.component) for j in range(k)]
             self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
         return self._pairs
-
-
-_Seen = tuple[Float64s, Ints, Float64s]  # scores, rivals and the scores there
-
-
-def _score_and_rivals(features: Array, codes: Ints, fine: FINE) -> _Seen:
-    dtype, small = working_dtype(features.dtype), np.min_scalar_type(len(fine.classes_))
-    with quiet():
-        scores = fine._score(features, codes)
-    found = []
-    for part in row_chunks(len(features), fine._row_bytes):
-        rivals, fit = fine._rivals(features[part].astype(dtype, copy=False), codes[part])
-        found.append((rivals.astype(small), fit))
-    return scores, np.concatenate([rivals for rivals, _ in found]), np.concatenate([fit for _, fit in found])
-
-
-def _score_seen(seen: _Seen) -> Float64s:
-    return seen[0]
-
-
-def _suggest_seen(seen: _Seen, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-    return _best_rival(seen[1][rows], seen[2][rows], cut)
-
-
-def _best_rival(rivals: Ints, scores: Float64s, cut: Cut) -> tuple[Ints, Float64s]:
-    """The first of the rivals, and how usual the score is there, as a share among all of them."""
-    if not len(rivals):
-        return np.zeros(0, dtype=np.intp), np.zeros(0)
-    usual = cut.percentile(scores.ravel(), rivals.ravel()).reshape(scores.shape) + 1e-3
-    return rivals[:, 0].astype(np.intp), usual[:, 0] / usual.sum(axis=1)
 
 
 def _chosen(

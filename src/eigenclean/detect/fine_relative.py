@@ -6,7 +6,8 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints, row_chunks, working_dtype
 from eigenclean.detect.cuts import Cut, FixedCut
-from eigenclean.detect.fine import CANDIDATES, FINE, Score
+from eigenclean.detect.fine import FINE, Score
+from eigenclean.detect.rivals import CANDIDATES
 from eigenclean.progress import track
 
 

@@ -53,20 +53,19 @@ class DaskBlocks(Blocks[T]):
 
     Args:
         parts: Dask objects.
-        kept: they have been made already; what is summed over such tables is small.
     """
 
-    def __init__(self, parts: Sequence[Any], *, kept: bool = False) -> None:
-        self._parts, self._kept = list(parts), kept
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = list(parts)
         self._dask: Any = require("dask", extra="dask", caller="the dask engine")
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "DaskBlocks[U]":
         """A task for each block."""
-        return self._like(self._calls(function, others, given), kept=self._kept)
+        return self._like(self._calls(function, others, given))
 
     def keep(self) -> "DaskBlocks[T]":
         """Persisted: computed now, and again by Dask if a worker is lost."""
-        return self._like(self._dask.persist(*self._parts), kept=True)
+        return self._like(self._dask.persist(*self._parts))
 
     def total(
         self,
@@ -79,7 +78,7 @@ class DaskBlocks(Blocks[T]):
         sums = self._calls(function if start is None else _FromStart(function, start), others, given)
         # Large ones are let go as they come; small ones are not worth a task each.
         add = self._dask.delayed(added, pure=False)
-        branch = self._dask.delayed(_added_up, pure=False) if self._kept else partial(reduce, add)
+        branch = self._dask.delayed(_added_up, pure=False) if start is None else partial(reduce, add)
         while len(sums) > 1:
             sums = [branch(sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
         result: U = self._dask.compute(sums[0])[0]
@@ -116,8 +115,8 @@ class DaskBlocks(Blocks[T]):
         # In the graph rather than scattered: what is scattered dies with its worker.
         return self._dask.delayed(value, name=f"given-{uuid.uuid4().hex}", traverse=False)
 
-    def _like(self, parts: Sequence[Any], *, kept: bool = False) -> "DaskBlocks[Any]":
-        other: DaskBlocks[Any] = DaskBlocks(parts, kept=kept)
+    def _like(self, parts: Sequence[Any]) -> "DaskBlocks[Any]":
+        other: DaskBlocks[Any] = DaskBlocks(parts)
         other.budget = self.budget
         return other
 
@@ -178,7 +177,7 @@ def judge_dask(
         made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
         blocks, sizes = made.blocks, made.sizes
         if made.bytes <= _SHARE * _memory_of_workers():
-            blocks = DaskBlocks(blocks.keep().parts)  # read and checked once; sums over them are large, as before
+            blocks = blocks.keep()  # read and checked once
         if isinstance(features, Source):
             labels = features.labels if labels is None else labels
             ids = features.ids if ids is None else ids
