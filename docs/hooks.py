@@ -19,6 +19,7 @@ from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.experiments.benchmarks import scale_page
 from eigenclean.experiments.benchmarks.quality_page import quality_page
+from eigenclean.experiments.benchmarks.train_page import train_page
 from eigenclean.features import ENCODERS
 from eigenclean.noise import NOISES, Noise
 
@@ -62,6 +63,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/encoders.md": encoders_page(ROOT / "results" / "bench_embed.json"),
         "reference/noises.md": table_page("Noises", _NOISES, "--kind", NOISES, Noise),
         "explanation/quality.md": quality_page(ROOT / "results" / "bench_quality.json"),
+        "explanation/training.md": train_page(ROOT / "results"),
         "changelog.md": changelog_page(),
     }
     if not (DECISIONS / "index.md").exists():

@@ -1,6 +1,7 @@
 """`eigenclean patch`: what people decided about labels, shown, applied and taken back."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,52 +39,60 @@ InPlace = Annotated[
 ]
 
 
-@patch.command("apply")
-def apply(
-    source: o.SourceArgument,
-    patch: PatchArgument,
-    out: Out = None,
-    in_place: InPlace = False,
-    by_id: o.ById = False,
-    labels: o.Labels = None,
-    label_column: o.LabelColumn = None,
-    feature_column: o.FeatureColumns = None,
-    id_column: o.IdColumn = None,
-    text_column: o.TextColumn = None,
-    as_json: o.Json = False,
-) -> None:
-    """Put the corrected labels into the data: a copy (--out), or the data themselves (--in-place)."""
-    columns = {
-        "label_column": label_column,
-        "feature_columns": feature_column,
-        "id_column": id_column,
-        "text_column": text_column,
-    }
-    _write(source, patch, out, in_place, by_id, labels, columns, as_json, back=False)
+def _writing(back: bool) -> Callable[..., None]:
+    """The command that applies a patch, or takes it back: they differ in nothing else."""
+
+    def write(
+        source: o.SourceArgument,
+        patch: PatchArgument,
+        out: Out = None,
+        in_place: InPlace = False,
+        by_id: o.ById = False,
+        labels: o.Labels = None,
+        label_column: o.LabelColumn = None,
+        feature_column: o.FeatureColumns = None,
+        id_column: o.IdColumn = None,
+        text_column: o.TextColumn = None,
+        as_json: o.Json = False,
+    ) -> None:
+        from eigenclean.sources.relabel import apply_patch
+
+        if (out is None) != in_place:
+            raise InvalidOption(
+                "say where to: --out for a corrected copy, or --in-place to change the data themselves"
+            )
+        data, decisions, name, path = _opened(
+            source,
+            patch,
+            labels,
+            label_column=label_column,
+            feature_columns=feature_column,
+            id_column=id_column,
+            text_column=text_column,
+        )
+        with working():
+            made = apply_patch(data, decisions, path, out or path, back=back, by_id=by_id, name=name)
+        if as_json:
+            print_json(made)
+        else:
+            _say_what_changed(made, back)
+
+    return write
 
 
-@patch.command("revert")
-def revert(
-    source: o.SourceArgument,
-    patch: PatchArgument,
-    out: Out = None,
-    in_place: InPlace = False,
-    by_id: o.ById = False,
-    labels: o.Labels = None,
-    label_column: o.LabelColumn = None,
-    feature_column: o.FeatureColumns = None,
-    id_column: o.IdColumn = None,
-    text_column: o.TextColumn = None,
-    as_json: o.Json = False,
-) -> None:
-    """Take a patch back: the old labels as they were."""
-    columns = {
-        "label_column": label_column,
-        "feature_columns": feature_column,
-        "id_column": id_column,
-        "text_column": text_column,
-    }
-    _write(source, patch, out, in_place, by_id, labels, columns, as_json, back=True)
+def _say_what_changed(made: Mapping[str, Any], back: bool) -> None:
+    already = f", {made['already']} had them already" if made["already"] else ""
+    n = made["changed"]
+    put = f"old label{'s' * (n != 1)} put back" if back else f"label{'s' * (n != 1)} corrected"
+    say(f"{n} {put} in {made['out']}{already}")
+    if made["remove"] and not back:
+        what = "sample to remove is" if made["remove"] == 1 else "samples to remove are"
+        say(f"{made['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
+
+
+_APPLY = "Put the corrected labels into the data: a copy (--out), or the data themselves (--in-place)."
+patch.command("apply", help=_APPLY)(_writing(back=False))
+patch.command("revert", help="Take a patch back: the old labels as they were.")(_writing(back=True))
 
 
 @patch.command("diff")
@@ -102,13 +111,15 @@ def diff(
     from eigenclean.patch import RELABEL
     from eigenclean.sources.relabel import fit_patch
 
-    columns = {
-        "label_column": label_column,
-        "feature_columns": feature_column,
-        "id_column": id_column,
-        "text_column": text_column,
-    }
-    data, decisions, name, _ = _opened(source, patch, labels, columns)
+    data, decisions, name, _ = _opened(
+        source,
+        patch,
+        labels,
+        label_column=label_column,
+        feature_columns=feature_column,
+        id_column=id_column,
+        text_column=text_column,
+    )
     with working():
         fit = fit_patch(data, decisions, by_id=by_id, name=name)
     changes = [
@@ -178,40 +189,7 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
             say(f"… and {len(pairs) - _MOST} more pairs; --json shows all")
 
 
-def _write(
-    source: str,
-    patch: str,
-    out: Path | None,
-    in_place: bool,
-    by_id: bool,
-    labels: Path | None,
-    columns: dict[str, Any],
-    as_json: bool,
-    *,
-    back: bool,
-) -> None:
-    from eigenclean.sources.relabel import apply_patch
-
-    if (out is None) != in_place:
-        raise InvalidOption("say where to: --out for a corrected copy, or --in-place to change the data themselves")
-    data, decisions, name, path = _opened(source, patch, labels, columns)
-    with working():
-        made = apply_patch(data, decisions, path, out or path, back=back, by_id=by_id, name=name)
-    if as_json:
-        print_json(made)
-        return
-    already = f", {made['already']} had them already" if made["already"] else ""
-    n = made["changed"]
-    put = f"old label{'s' * (n != 1)} put back" if back else f"label{'s' * (n != 1)} corrected"
-    say(f"{n} {put} in {made['out']}{already}")
-    if made["remove"] and not back:
-        what = "sample to remove is" if made["remove"] == 1 else "samples to remove are"
-        say(f"{made['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
-
-
-def _opened(
-    source: str, patch: str, labels: Path | None, columns: dict[str, Any]
-) -> "tuple[Source, Patch, str, Path]":
+def _opened(source: str, patch: str, labels: Path | None, **columns: Any) -> "tuple[Source, Patch, str, Path]":
     """The data, the patch, its name, and the file or folder that holds the labels; in either order of arguments."""
     from eigenclean.patch import Patch, is_patch
     from eigenclean.sources import open_source

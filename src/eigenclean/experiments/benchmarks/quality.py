@@ -5,11 +5,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,12 @@ from eigenclean.detect import DETECTORS
 from eigenclean.detect.base import plain_parameters
 from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.options import build_detector
-from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption, MissingExtra
+from eigenclean.errors import EigencleanWarning, InvalidOption
+from eigenclean.experiments.benchmarks import cells as cells_file
 from eigenclean.experiments.benchmarks import quality_yardstick as yardstick
+from eigenclean.experiments.benchmarks.cells import Status, attempt, matching, today
 from eigenclean.experiments.benchmarks.code import code_hash, short_hash
-from eigenclean.experiments.benchmarks.quality_data import SETTINGS, Case, MissingData, Setting
-from eigenclean.files import write_json
+from eigenclean.experiments.benchmarks.quality_data import SETTINGS, Case, Setting
 from eigenclean.metrics import score_verdict
 from eigenclean.names import check_name
 from eigenclean.progress import track
@@ -61,7 +61,7 @@ class Cell:
     setting: str
     seed: int
     key: str
-    status: Literal["measured", "missing", "failed"]
+    status: Status
     note: str
     figures: Mapping[str, float | None]
     version: str = __version__
@@ -112,7 +112,7 @@ def run(
     wanted: list[tuple[str, str, int]] = []
     grid = [(setting, seed) for setting in chosen for seed in range(seeds if setting.seeded else 1)]
     for setting, seed in track(grid, "settings"):
-        case: Case | None = None
+        case = cache(partial(setting.make, data, seed))  # made when the first cell asks for it
         for name in track(judges, setting.name):
             place = (name, setting.name, seed)
             wanted.append(place)
@@ -120,15 +120,8 @@ def run(
             old = cells.get(place)
             if not again and old is not None and old.status == "measured" and old.key == key:
                 continue
-            try:
-                case = setting.make(data, seed) if case is None else case
-                figures, status, note = measure(name, case, seed), "measured", ""
-            except (MissingData, MissingExtra) as error:
-                figures, status, note = {}, "missing", str(error)
-            except Exception as error:  # hours of other cells must not be lost to one detector; the table names it
-                figures, status, note = {}, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
-            today = datetime.now(UTC).date().isoformat()
-            cells[place] = Cell(*place, key, status, note, figures, date=today)  # type: ignore[arg-type]
+            outcome = attempt(case, partial(measure, name, seed=seed))
+            cells[place] = Cell(*place, key, *outcome, date=today())
             if save is not None:
                 save(list(cells.values()))
     return [cells[place] for place in wanted]
@@ -189,11 +182,7 @@ def chosen_settings(patterns: str | Sequence[str]) -> list[Setting]:
     >>> [setting.name for setting in chosen_settings("digits/*-20")]
     ['digits/sym-20']
     """
-    asked = [patterns] if isinstance(patterns, str) else list(patterns)
-    for pattern in asked:
-        if not any(fnmatchcase(name, pattern) for name in SETTINGS):
-            raise InvalidOption(f"bench quality: no setting matches {pattern!r}; there are {', '.join(SETTINGS)}")
-    return [setting for name, setting in SETTINGS.items() if any(fnmatchcase(name, p) for p in asked)]
+    return matching(patterns, SETTINGS, by="bench quality")
 
 
 def fingerprint(name: str, setting: Setting, seed: int) -> str:
@@ -206,19 +195,12 @@ def fingerprint(name: str, setting: Setting, seed: int) -> str:
 
 def read_cells(path: Path) -> list[Cell]:
     """The cells of an earlier run; none if there is no file."""
-    if not path.is_file():
-        return []
-    try:
-        return [Cell(**cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
-    except (ValueError, KeyError, TypeError, OSError):
-        raise InvalidData(f"{path} is not a file of `eigenclean bench quality`; move it away") from None
+    return cells_file.read_cells(path, Cell, by="bench quality")
 
 
 def write_cells(path: Path, cells: Sequence[Cell], machine: Mapping[str, Any]) -> None:
-    """Write the file anew, whole: facts of the machine and one record per cell."""
-    order = {name: number for number, name in enumerate(SETTINGS)}
-    ordered = sorted(cells, key=lambda cell: (order.get(cell.setting, len(order)), cell.detector, cell.seed))
-    write_json(path, {"machine": dict(machine), "cells": [asdict(cell) for cell in ordered]})
+    """Write the file anew, whole."""
+    cells_file.write_cells(path, cells, SETTINGS, machine)
 
 
 def machine_facts() -> dict[str, Any]:

@@ -6,8 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from fnmatch import fnmatchcase
+from functools import cache, partial
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.errors import EigencleanWarning, InvalidOption, MissingExtra
-from eigenclean.experiments.benchmarks.quality_data import MissingData
+from eigenclean.errors import EigencleanWarning, InvalidOption
+from eigenclean.experiments.benchmarks.cells import attempt, matching, today
 from eigenclean.experiments.benchmarks.train_cells import FIGURES, Cell, fingerprint, measured
 from eigenclean.experiments.benchmarks.train_data import SAMPLES, SETTINGS, TrainingCase, TrainingSetting
 from eigenclean.experiments.watch import SelectionQuality
@@ -95,7 +94,7 @@ def run(
     cells = {cell.place: cell for cell in known}
     wanted: list[tuple[str, str, int, str]] = []
     for seed, setting in track(grid, "settings"):
-        case: TrainingCase | None = None
+        case = cache(partial(setting.make, data, seed, samples))  # made when the first cell asks for it
         for name in track(chosen, f"{setting.name}, seed {seed}"):
             place = (name, setting.name, seed, schedule)
             wanted.append(place)
@@ -103,15 +102,10 @@ def run(
             old = cells.get(place)
             if not again and old is not None and old.status == "measured" and old.key == key:
                 continue
-            try:
-                case = setting.make(data, seed, samples) if case is None else case
-                figures, status, note = measure(name, case, seed, schedule, epochs, device), "measured", ""
-            except (MissingData, MissingExtra) as error:
-                figures, status, note = {}, "missing", str(error)
-            except Exception as error:  # hours of other cells must not be lost to one recipe; the table names it
-                figures, status, note = {}, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
-            today = datetime.now(UTC).date().isoformat()
-            cells[place] = Cell(*place, key, status, note, figures, date=today)  # type: ignore[arg-type]
+            outcome = attempt(
+                case, partial(measure, name, seed=seed, schedule=schedule, epochs=epochs, device=device)
+            )
+            cells[place] = Cell(*place, key, *outcome, date=today())
             if save is not None:
                 save(list(cells.values()))
     return [cells[place] for place in wanted]
@@ -205,11 +199,7 @@ def chosen_settings(patterns: str | Sequence[str]) -> list[TrainingSetting]:
     >>> [setting.name for setting in chosen_settings("fashion/*")]
     ['fashion/sym-50', 'fashion/pair-40']
     """
-    asked = [patterns] if isinstance(patterns, str) else list(patterns)
-    for pattern in asked:
-        if not any(fnmatchcase(name, pattern) for name in SETTINGS):
-            raise InvalidOption(f"bench train: no setting matches {pattern!r}; there are {', '.join(SETTINGS)}")
-    return [setting for name, setting in SETTINGS.items() if any(fnmatchcase(name, one) for one in asked)]
+    return matching(patterns, SETTINGS, by="bench train")
 
 
 def summary_rows(cells: Iterable[Cell]) -> list[Row]:

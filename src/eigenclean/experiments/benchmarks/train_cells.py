@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from eigenclean.errors import InvalidData
+from eigenclean.experiments.benchmarks import cells
+from eigenclean.experiments.benchmarks.cells import Status
 from eigenclean.experiments.benchmarks.code import code_hash, short_hash
 from eigenclean.experiments.benchmarks.train_data import SETTINGS, TrainingSetting
-from eigenclean.files import write_json
 from eigenclean.losses import LOSSES
 from eigenclean.nets import NETS
 from eigenclean.train.recipe import Recipe
@@ -56,7 +56,7 @@ class Cell:
     seed: int
     schedule: str
     key: str
-    status: Literal["measured", "missing", "failed"]
+    status: Status
     note: str
     figures: Mapping[str, float]
     version: str = __version__
@@ -81,24 +81,17 @@ def fingerprint(recipe: Recipe, setting: TrainingSetting, seed: int, samples: in
 
 def read_cells(path: Path) -> list[Cell]:
     """The cells of an earlier run; none if there is no file."""
-    if not path.is_file():
-        return []
-    try:
-        return [Cell(**cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
-    except (ValueError, KeyError, TypeError, OSError):
-        raise InvalidData(f"{path} is not a file of `eigenclean bench train`; move it away") from None
+    return cells.read_cells(path, Cell, by="bench train")
 
 
-def write_cells(path: Path, cells: Sequence[Cell], machine: Mapping[str, Any]) -> None:
-    """Write the file anew, whole: facts of the machine and one record per cell."""
-    order = {name: number for number, name in enumerate(SETTINGS)}
-    ordered = sorted(cells, key=lambda cell: (order.get(cell.setting, len(order)), *cell.place))
-    write_json(path, {"machine": dict(machine), "cells": [asdict(cell) for cell in ordered]})
+def write_cells(path: Path, found: Sequence[Cell], machine: Mapping[str, Any]) -> None:
+    """Write the file anew, whole."""
+    cells.write_cells(path, found, SETTINGS, machine)
 
 
-def measured(cells: Iterable[Cell]) -> list[Cell]:
+def measured(found: Iterable[Cell]) -> list[Cell]:
     """Those that have figures."""
-    return [cell for cell in cells if cell.status == "measured"]
+    return [cell for cell in found if cell.status == "measured"]
 
 
 def _file(module: str) -> str:
