@@ -40,6 +40,14 @@ def test_what_is_known_of_the_truth_is_in_the_report(tmp_path: Path, make: Make)
     assert 'class="figure reliability"' in page
 
 
+def test_the_report_of_an_earlier_verdict_does_not_stay(tmp_path: Path, make: Make) -> None:
+    verdict = make()
+    publish(tmp_path, verdict, _source(verdict))
+    assert (tmp_path / "report.html").exists()
+    publish(tmp_path, verdict, _source(verdict), report=False)
+    assert not (tmp_path / "report.html").exists() and (tmp_path / "summary.json").exists()
+
+
 def test_facts_that_cannot_be_written_leave_nothing_behind(tmp_path: Path, make: Make) -> None:
     verdict = make()
     with pytest.raises(ValueError, match="JSON"), results_folder(tmp_path / "run") as folder:

@@ -54,13 +54,14 @@ def publish(
 
     ``facts`` go into the summary too; ``quality`` and ``reliability`` into the report, when the truth is known. The
     report is drawn before anything is written, so that an error leaves the folder as it was. A verdict that was
-    streamed has been ``written`` already, and its ``data_hash`` is known (on a cluster it is not: the rows never
-    come to one place); then features are not read again but for those on the map.
+    streamed has been ``written`` already, and its ``data_hash`` is known; then features are not read again but for
+    those on the map. One that was made on a cluster is ``written`` too, but nobody there saw the rows in order:
+    this process reads them once for the hash.
     """
     run = {
         "seconds": seconds,
         "version": __version__,
-        "data_hash": source.data_hash() if written is None else data_hash,
+        "data_hash": source.data_hash() if data_hash is None else data_hash,
     }
     page = None
     if report:
@@ -86,6 +87,8 @@ def publish(
     verdict.save(folder, csv=csv, written=written, **noted)
     if page is not None:
         write_text(folder / "report.html", page)
+    else:  # an earlier one is about another verdict
+        (folder / "report.html").unlink(missing_ok=True)
     return verdict.summary(**noted)
 
 
