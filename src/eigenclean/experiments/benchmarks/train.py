@@ -202,6 +202,24 @@ def chosen_settings(patterns: str | Sequence[str]) -> list[TrainingSetting]:
     return matching(patterns, SETTINGS, by="bench train")
 
 
+def by_family(names: Iterable[str]) -> list[str]:
+    """The names with those together that differ only in who selects: FINE inside a method after the method.
+
+    >>> by_family(["gce+fine", "judge", "f-coteaching", "gce", "co-teaching", "fine", "standard"])
+    ['standard', 'fine', 'judge', 'co-teaching', 'f-coteaching', 'gce', 'gce+fine']
+    """
+    families: list[tuple[Recipe, list[str]]] = []
+    for name in RECIPES:
+        alike = recipe(name).with_selector("fine")
+        own = next((members for other, members in families if other == alike), None)
+        if own is None:
+            families.append((alike, [name]))
+        else:
+            own.append(name)
+    asked = set(names)
+    return [name for _, members in families for name in members if name in asked]
+
+
 def summary_rows(cells: Iterable[Cell]) -> list[Row]:
     """Means over seeds by setting, in the order of both tables; the deviation is that of a sample."""
     groups: dict[tuple[str, str], list[Cell]] = {}

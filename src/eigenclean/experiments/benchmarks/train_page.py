@@ -1,15 +1,14 @@
 """The page of measured trainings, written from the committed results of `eigenclean bench train`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from eigenclean.experiments.benchmarks.quality_page import number
-from eigenclean.experiments.benchmarks.train import Row, summary_rows
+from eigenclean.experiments.benchmarks.train import Row, by_family, summary_rows
 from eigenclean.experiments.benchmarks.train_cells import read_cells
 from eigenclean.experiments.benchmarks.train_claims import Finding, findings
 from eigenclean.experiments.benchmarks.train_speed import FILE as SPEED
-from eigenclean.train import RECIPES
 
 _HEAD = """# How well it trains
 
@@ -71,7 +70,7 @@ def _by_setting(data: str, rows: Sequence[Row]) -> list[str]:
     else:
         lines += ["*last*, mean over the seeds.\n", "| Recipe | " + " | ".join(names) + " | seeds |"]
         lines += ["|---" * (2 + len(settings)) + "|"]
-    for name in _ordered(row.recipe for row in rows):
+    for name in by_family(row.recipe for row in rows):
         own = [found.get((setting, name)) for setting in settings]
         shown = [
             _cells(row, best[setting], full=len(settings) <= 2) for row, setting in zip(own, settings, strict=True)
@@ -90,11 +89,6 @@ def _cells(row: Row | None, best: float, *, full: bool) -> str:
     if "last" in row.deviation and full:
         last += f" ± {number(row.deviation['last'])}"
     return " | ".join([last, *(number(row.mean[name]) for name in ("best", "f", "kept"))]) if full else last
-
-
-def _ordered(names: Iterable[str]) -> list[str]:
-    there = set(names)
-    return [name for name in RECIPES if name in there]
 
 
 def _promise(one: Finding) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigenclean.errors import InvalidData
-from eigenclean.experiments.benchmarks.train import Row, summary_rows
+from eigenclean.experiments.benchmarks.train import Row, by_family, summary_rows
 from eigenclean.experiments.benchmarks.train_cells import Cell
 from eigenclean.files import replacing
 
@@ -25,7 +25,7 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
     if not rows:
         raise InvalidData("bench train: nothing was measured, so there is nothing to plot")
     settings = list(dict.fromkeys(row.setting for row in rows))
-    recipes = list(dict.fromkeys(row.recipe for row in rows))
+    recipes = by_family(row.recipe for row in rows)
     across = min(_ACROSS, len(settings))
     down = -(-len(settings) // across)
     # Text stays text, and nothing depends on the time or a random number: equal results, equal file.
@@ -44,7 +44,8 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
         for axes in panels[len(settings) :]:  # those that are left over
             axes.set_axis_off()
         figure.supxlabel(
-            "test accuracy: dot in the last epoch, with its deviation over the seeds; ring in the best"
+            "test accuracy: dot in the last epoch, with its deviation over the seeds; ring in the best\n"
+            "orange: FINE or the judge selects"
         )
         with replacing(path) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
