@@ -103,7 +103,6 @@ def _ratios(file: Path) -> list[str]:
     lines = ["| case | against | ratio | must be |", "|---|---|---|---|"]
     for case in cases:
         kept = {True: "kept", False: "**missed**", None: ""}[case["passed"]]
-        lines.append(
-            f"| {case['case']} | {case['yardstick']} | {case['ratio']:.2g} | {case['must'] or ''} {kept} |"
-        )
+        ratio = f"{case['ratio']:.2f}" if case["ratio"] >= 0.1 else f"{case['ratio']:.2g}"
+        lines.append(f"| {case['case']} | {case['yardstick']} | {ratio} | {case['must'] or ''} {kept} |")
     return lines

@@ -39,6 +39,7 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
             axes.set_yticks(range(len(recipes)), recipes)
             axes.set_ylim(len(recipes) - 0.5, -0.5)
             axes.grid(color="#dddddd", linewidth=0.6)
+            axes.locator_params(axis="x", nbins=4)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
         for axes in panels[len(settings) :]:  # those that are left over
