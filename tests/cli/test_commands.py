@@ -93,6 +93,8 @@ def test_score_leaves_the_report_alone_when_told_or_when_it_is_of_another_run(
     ran = cli("score", run, "--truth", truth, "--no-report")
     assert (ran.code, ran.err) == (0, "")
     assert cli("detect", npz, "--out", run, "--method", "fine", "--budget", 5, "--no-report").code == 0
+    assert not (run / "report.html").exists()  # it was about another verdict
+    (run / "report.html").write_bytes(before)
     ran = cli("score", run, "--truth", truth)
     assert ran.code == 0
     assert "AUROC" in ran.out

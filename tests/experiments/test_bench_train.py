@@ -64,7 +64,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of recipes in the order in which they were really trained; the training itself is left out."""
     calls: list[str] = []
 
-    def counting(name: str, *rest: Any) -> Any:
+    def counting(name: str, *rest: Any, **options: Any) -> Any:
         calls.append(name)
         return dict(FIGURES)
 
@@ -217,7 +217,7 @@ def test_seeds_come_one_after_the_other(counted: list[str]) -> None:
 def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file, calls = tmp_path / train_cells.FILE, 0
 
-    def stopped(*arguments: Any) -> Any:
+    def stopped(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 3:
@@ -238,7 +238,7 @@ def test_what_cannot_run_is_marked_and_the_rest_goes_on(
     (found,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[missing])
     assert found.status == "measured"
 
-    def troubled(name: str, *rest: Any) -> Any:
+    def troubled(name: str, *rest: Any, **options: Any) -> Any:
         if name == "fine":
             raise RuntimeError("no\nluck")
         if name == "elr":
