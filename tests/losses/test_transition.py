@@ -36,6 +36,19 @@ def test_transition_of_equal_samples_is_their_prediction() -> None:
     np.testing.assert_allclose(estimate_transition(np.full((5, 2), 0.5), 0.03), np.full((2, 2), 0.5))
 
 
+def test_with_many_classes_the_surest_sample_of_a_class_is_its_own() -> None:
+    """Three per cent of all samples would be more than all samples of one class of 77."""
+    many = 77
+    truth = np.full((many, many), 0.2 / (many - 1)) + (0.8 - 0.2 / (many - 1)) * np.eye(many)
+    p = np.random.default_rng(2).dirichlet(np.ones(many), size=20 * many) * 0.01 + 0.99 * np.repeat(
+        truth, 20, axis=0
+    )
+    np.testing.assert_allclose(estimate_transition(p), truth, atol=0.01)
+    assert estimate_transition(p, 0.03).diagonal().max() < 0.1
+    ten = np.random.default_rng(3).dirichlet(np.ones(10), size=300)
+    np.testing.assert_array_equal(estimate_transition(ten), estimate_transition(ten, 0.03))
+
+
 def test_forward_learns_the_matrix_from_an_earlier_network() -> None:
     p = np.random.default_rng(0).dirichlet(np.full(K, 0.3), size=200)
     loss: Any = make_loss("forward", 200, K, discard=0.05)

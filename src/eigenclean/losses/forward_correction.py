@@ -12,7 +12,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities
-from eigenclean.losses.transition import estimate_transition
+from eigenclean.losses.transition import check_discard, estimate_transition
 
 _IMPOSSIBLE = -1e6  # in place of log 0, whose gradient would be 0 · inf
 
@@ -36,16 +36,16 @@ class Forward(Loss):
     options: ClassVar[Sequence[str]] = ("transition", "discard")
     log_transition: Tensor
 
-    def __init__(self, transition: Any = None, discard: float = 0.03) -> None:
+    def __init__(self, transition: Any = None, discard: float | None = None) -> None:
         super().__init__()
-        if not 0 <= discard < 1:
-            raise InvalidOption(f"loss forward: discard must be from 0 to below 1, got {discard}")
+        check_discard(discard)
         self.transition, self.discard = transition, discard
         self.needs = ("probabilities",) if transition is None else ()
 
     def extra_repr(self) -> str:
         """The options, for printing."""
-        return f"transition={'estimated' if self.transition is None else 'given'}, discard={self.discard}"
+        share = "by the number of classes" if self.discard is None else self.discard
+        return f"transition={'estimated' if self.transition is None else 'given'}, discard={share}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
         """Take the given matrix, or the identity."""

@@ -18,16 +18,16 @@ def forward(preset: str = "small", discard: float | None = None, epochs: int | N
 
     Args:
         preset: a name from `PRESETS`.
-        discard: share of the surest samples that the estimate passes over; by default 0.03, and 0 for CIFAR-100.
+        discard: share of the surest samples that the estimate passes over; by default 0.03 for up to ten
+            classes and 0 for more.
         epochs: of each of the two trainings.
 
     >>> [stage.loss.name for stage in forward().stages]
     ['cross-entropy', 'forward']
     """
     chosen = choose(preset, _OWN, warm_up=1, epochs=epochs)
-    share = (0.0 if preset == "cifar100" else 0.03) if discard is None else discard
     stages = (
         Stage(chosen.epochs, warm_up=True),
-        Stage(chosen.epochs, loss=Part("forward", {"discard": share}), restart=True),
+        Stage(chosen.epochs, loss=Part("forward", {"discard": discard}), restart=True),
     )
     return assembled("forward", chosen, stages)
