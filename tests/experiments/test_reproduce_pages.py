@@ -14,6 +14,7 @@ from eigenclean.experiments.reproduce.cells import Cell, fingerprint, read_cells
 from eigenclean.experiments.reproduce.claims import claims
 from eigenclean.experiments.reproduce.compare import Table, compare
 from eigenclean.experiments.reproduce.docs_page import docs_page
+from eigenclean.experiments.reproduce.orders import gaps
 from eigenclean.experiments.reproduce.page import render, write_page
 from eigenclean.experiments.reproduce.plot import draw
 from eigenclean.experiments.reproduce.profiles import SMALL
@@ -142,6 +143,34 @@ def test_theorems() -> None:
         assert passed(compare(experiment, [cell(task, 0, **figures)], SMALL)) == [expected]
 
 
+def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
+    experiment = EXPERIMENTS["table8"]
+    worse = {"C10 I20"}
+
+    def figures(row: str, column: str, seed: int) -> dict[str, float]:
+        lead = (-0.02 if column in worse else 0.02) * (row == "fine")
+        return {"best": 0.5 + 0.2 * seed + lead, "last": 0.4 + 0.2 * seed + abs(lead)}
+
+    table = compare(experiment, made(experiment, figures), SMALL)
+    (claim,) = claims(table)
+    assert claim.so == (False, True, True, True) and not claim.passed
+    assert claim.verdict == "in 3 of 4 settings"
+    assert claim.detail == "last epoch: 4 of 4; the paper: 3 of 4"
+    gap = gaps(table, "fine", "cores2", experiment.figures[0])["C10 I20"]
+    assert gap.mean == pytest.approx(-2.0)
+    assert gap.deviation == pytest.approx(0.0)  # what seeds share, 20 points here, is no part of it
+    assert gap.paper == pytest.approx(0.34)
+
+
+def test_an_order_needs_both_rows_with_the_same_seed() -> None:
+    experiment = EXPERIMENTS["table8"]
+    cells = [
+        cell(Task(row.parts[0], "cifar10", "instance:0.2"), seed, best=0.5)
+        for seed, row in enumerate(experiment.rows)
+    ]
+    assert claims(compare(experiment, cells, SMALL)) == []
+
+
 # Pictures and pages.
 
 
@@ -207,11 +236,16 @@ def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Pa
     empty, pictures = docs_page(tmp_path)
     assert pictures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty
     task = Task(EXPERIMENTS["table4"].rows[0].parts[0], "cifar10", "symmetric:0.5")
-    write_cells(results_file(tmp_path, SMALL), [cell(task, mean=0.25, deviation=0.1)])
+    eight = EXPERIMENTS["table8"]
+    pair = [cell(Task(row.parts[0], "cifar10", "instance:0.2"), best=0.8 + 0.05 * (row.name == "fine"), last=0.7)
+            for row in eight.rows]  # fmt: skip
+    write_cells(results_file(tmp_path, SMALL), [cell(task, mean=0.25, deviation=0.1), *pair])
     text, pictures = docs_page(tmp_path)
     assert "| 1st eigenvector | 0.029 ± 0.019 | 0.250 | +0.221 | 0.100 | 1 |" in text
     assert "5 cells of this table are not measured yet." in text
-    assert list(pictures) == ["paper_table4.svg", "paper_fig3c.svg"]
+    assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
+    assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text
+    assert list(pictures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
 
 
 # The command.

@@ -154,7 +154,7 @@ def _print(made: "Table") -> None:
             shown.add_row(f"  {row[0]}", *row[1:])
     console.print(shown)
     for claim in claims(made):
-        say(f"{'holds' if claim.passed else 'does not hold'}: {claim.says}: {claim.detail}")
+        say(f"{claim.verdict}: {claim.says}: {claim.detail}")
     for note, where in made.notes.items():
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
         say(f"* {where[0]}{more}: {note}")
@@ -176,7 +176,7 @@ def _record(made: "Table") -> dict[str, Any]:
         "name": made.experiment.name,
         "title": made.experiment.title,
         "entries": entries,
-        "claims": [asdict(claim) for claim in claims(made)],
+        "claims": [claim.as_dict() for claim in claims(made)],
     }
 
 

@@ -1,12 +1,13 @@
 """What the paper says in words, and whether it is so in what was measured."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from eigenclean.experiments.reproduce.compare import Table
-from eigenclean.experiments.reproduce.values import Shown
+from eigenclean.experiments.reproduce.orders import count, gaps
 
 ONE_PERCENT, SENSITIVITY = 0.97, 0.05  # bars of (b) and (e)
 _CLAIMED = ("C10 S50", "C10 S80", "C10 A40")  # where (c) is said, whatever the network
@@ -18,13 +19,33 @@ class Claim:
 
     Attributes:
         says: the sentence.
-        passed: is it so?
+        so: for each setting that it is about, is it so?
         detail: the numbers behind it.
     """
 
     says: str
-    passed: bool
+    so: tuple[bool, ...]
     detail: str
+
+    @property
+    def passed(self) -> bool:
+        """Is it so everywhere?"""
+        return all(self.so)
+
+    @property
+    def verdict(self) -> str:
+        """In words.
+
+        >>> Claim("noise hurts", (True, False, True), "").verdict
+        'in 2 of 3 settings'
+        """
+        if self.passed:
+            return "holds"
+        return f"in {sum(self.so)} of {len(self.so)} settings" if any(self.so) else "does not hold"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {**asdict(self), "passed": self.passed, "verdict": self.verdict}
 
 
 def claims(table: Table) -> list[Claim]:
@@ -34,36 +55,19 @@ def claims(table: Table) -> list[Claim]:
 
 
 def _orders(table: Table) -> list[Claim]:
-    """Of two rows, is the one better that the paper says, where both were measured?"""
+    """Of two rows, is the one better that the paper says? The first figure decides; others stand beside it."""
     found = []
-    shown = table.experiment.figures[0]
     for better, other in table.experiment.orders:
-        gaps = [_gap(table, better, other, column.name, shown) for column in table.experiment.columns]
-        measured = [gap for gap in gaps if gap is not None]
-        if not measured:
+        measured = {shown: gaps(table, better, other, shown) for shown in table.experiment.main_figures}
+        first, *more = measured.items()
+        if not first[1]:
             continue
-        wins = sum(ours > 0 for ours in measured)
-        printed = _printed_gaps(table, better, other, shown)
-        paper = f"; in the paper in {sum(gap > 0 for gap in printed)} of {len(printed)}" if printed else ""
-        each = ", ".join(f"{gap:+.{shown.digits}f}" for gap in measured)
-        says = f"{better} is better than {other} ({shown.title})"
-        found.append(Claim(says, wins == len(measured), f"in {wins} of {len(measured)} settings ({each}){paper}"))
+        words = [f"{shown.title}: {count(gap.mean > 0 for gap in own.values())}" for shown, own in more if own]
+        printed = [gap.paper > 0 for gap in first[1].values() if gap.paper is not None]
+        words += [f"the paper: {count(printed)}"] if printed else []
+        so = tuple(gap.mean > 0 for gap in first[1].values())
+        found.append(Claim(f"{better} is better than {other} ({first[0].title})", so, "; ".join(words)))
     return found
-
-
-def _gap(table: Table, better: str, other: str, column: str, shown: Shown) -> float | None:
-    ours, theirs = (table.value(row, column, shown.key) for row in (better, other))
-    return None if ours is None or theirs is None else ours - theirs
-
-
-def _printed_gaps(table: Table, better: str, other: str, shown: Shown) -> list[float]:
-    printed = table.experiment.paper.get(shown.key, {})
-    names = [column.name for column in table.experiment.columns]
-    return [
-        printed[better, name].mean - printed[other, name].mean
-        for name in names
-        if (better, name) in printed and (other, name) in printed
-    ]
 
 
 def _perturbation(table: Table) -> list[Claim]:
@@ -80,14 +84,14 @@ def _perturbation(table: Table) -> list[Claim]:
         return []
     below = Claim(
         "wrong labels turn the first eigenvector less than the second",
-        all(one < two for one, two in zip(first, second, strict=True)),
+        tuple(one < two for one, two in zip(first, second, strict=True)),
         _pairs(columns, [f"{one:.3f} and {two:.3f}" for one, two in zip(first, second, strict=True)]),
     )
     if len(columns) < 2:
         return [below]
     grows = Claim(
         "the more noise, the more it is turned",
-        all(np.diff(first) > 0),
+        (bool(all(np.diff(first) > 0)),),
         _pairs(columns, [f"{one:.3f}" for one in first]),
     )
     return [below, grows]
@@ -103,7 +107,7 @@ def _fractions(table: Table) -> list[Claim]:
             mean = float(np.mean(large))
             says = f"{column}: 1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
             found.append(
-                Claim(says, mean >= ONE_PERCENT, f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99")
+                Claim(says, (mean >= ONE_PERCENT,), f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99")
             )
     return found
 
@@ -117,7 +121,7 @@ def _detectors(table: Table) -> list[Claim]:
         if column.name.startswith(_CLAIMED) and ours is not None and all(other is not None for other in others):
             says = f"{column.name}: FINE's F is above that of MCD and of the small-loss mixture"
             detail = ", ".join(f"{name} {value:.3f}" for name, value in values.items() if value is not None)
-            found.append(Claim(says, all(ours > (other or 0.0) for other in others), detail))
+            found.append(Claim(says, (all(ours > (other or 0.0) for other in others),), detail))
     return found
 
 
@@ -132,7 +136,8 @@ def _mean_vector(table: Table) -> list[Claim]:
                 f"{eigen:.3f} against {mean:.3f}; the paper: {printed['eigen', column.name].mean:.3f} against "
                 f"{printed['mean', column.name].mean:.3f}"
             )
-            found.append(Claim(f"{column.name}: F by the eigenvector is above F by the mean", eigen > mean, detail))
+            says = f"{column.name}: F by the eigenvector is above F by the mean"
+            found.append(Claim(says, (eigen > mean,), detail))
     return found
 
 
@@ -145,7 +150,7 @@ def _threshold(table: Table) -> list[Claim]:
         if len(known) > 1:
             span = max(known) - min(known)
             says = f"{column.name}: ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
-            found.append(Claim(says, span < SENSITIVITY, f"by {span:.3f}; in the paper by 0.045"))
+            found.append(Claim(says, (span < SENSITIVITY,), f"by {span:.3f}; in the paper by 0.045"))
     return found
 
 
@@ -158,7 +163,8 @@ def _theorem(table: Table) -> list[Claim]:
                     name: value for name, value in cell.figures.items() if name.endswith("corrected_violated")
                 }
                 detail = " ".join(cell.curves.get("notes", ())) or str(broken)
-                found.append(Claim(f"{row}: the corrected bound is never broken", not any(broken.values()), detail))
+                says = f"{row}: the corrected bound is never broken"
+                found.append(Claim(says, (not any(broken.values()),), detail))
     return found
 
 

@@ -90,6 +90,15 @@ def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> 
     return Table(experiment, entries, placed)
 
 
+def values(cells: Iterable[Cell], shown: Shown) -> dict[int, float]:
+    """The figure in the paper's unit, by seed; without what was not measured."""
+    return {
+        cell.seed: shown.scale * cell.figures[shown.figure]
+        for cell in cells
+        if cell.status == "measured" and cell.figures.get(shown.figure) is not None
+    }
+
+
 def _key(task: Mapping[str, object]) -> str:
     return repr(sorted((name, str(value)) for name, value in task.items()))
 
@@ -107,16 +116,12 @@ def _of(
 
 def _entry(experiment: Experiment, row: Line, column: Setting, shown: Shown, own: list[Cell]) -> Entry:
     paper = experiment.paper.get(shown.key, {}).get((row.name, column.name))
-    values = [
-        shown.scale * cell.figures[shown.figure]
-        for cell in own
-        if cell.status == "measured" and cell.figures.get(shown.figure) is not None
-    ]
+    found = list(values(own, shown).values())
     note = next((f"{cell.status}: {cell.note}" for cell in own if cell.status != "measured"), "")
-    if not values:
+    if not found:
         return Entry(paper, None, note=note)
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Entry(paper, Number(float(np.mean(values)), deviation), None, len(values), note)
+    deviation = float(np.std(found, ddof=1)) if len(found) > 1 else None
+    return Entry(paper, Number(float(np.mean(found)), deviation), None, len(found), note)
 
 
 def _compare_rows(entries: dict[Key, Entry], experiment: Experiment, row: str, against: str) -> None:

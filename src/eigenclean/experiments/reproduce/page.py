@@ -12,7 +12,7 @@ from eigenclean.experiments.reproduce.claims import claims
 from eigenclean.experiments.reproduce.compare import Table
 from eigenclean.experiments.reproduce.plot import draw
 from eigenclean.experiments.reproduce.profiles import Profile
-from eigenclean.experiments.reproduce.words import header, lines
+from eigenclean.experiments.reproduce.words import differences, header, lines
 from eigenclean.files import write_text
 from eigenclean.report.render import content_policy
 from eigenclean.version import __version__
@@ -44,6 +44,7 @@ def render(table: Table, profile: Profile, picture: str, *, as_released: bool = 
         "header": header(table),
         "lines": list(lines(table)),
         "claims": claims(table),
+        "differences": list(differences(table)),
         "missing": table.notes,
         "rows": [row for row in table.experiment.rows if row.note],
         "stand_ins": stand_ins(table, profile),

@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenclean.experiments.reproduce.cells import Cell
 from eigenclean.experiments.reproduce.compare import Table
+from eigenclean.experiments.reproduce.values import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,34 +39,51 @@ def draw(table: Table) -> str:
 
 
 def _dots(table: Table, figure: "Figure") -> None:
-    """A panel for each column: a dot for what was measured, a diamond for what the paper says."""
+    """A panel for each column and each unit: dots for what was measured, diamonds for what the paper says."""
     rows = [row.name for row in table.experiment.rows]
-    shown = next(
-        one
-        for one in table.experiment.figures
-        if any(entry.measured is not None for (_, _, key), entry in table.entries.items() if key == one.key)
-    )
-    columns = [
-        column.name
+    drawn = [
+        (column.name, together)
+        for together in _drawn_together(table)
         for column in table.experiment.columns
-        if any(table.value(row, column.name, shown.key) is not None for row in rows)
+        if any(table.value(row, column.name, together[0].key) is not None for row in rows)
     ]
-    panels = _panels(figure, len(columns), 1.9, 0.7 + 0.22 * len(rows), sharey=True)
+    units = len({together for _, together in drawn})
+    across = min(_ACROSS, len(drawn) // units)  # each unit begins a line of its own
+    panels = _panels(figure, len(drawn), 1.9, 0.7 + 0.22 * len(rows), across=across, sharey=True)
     printed = False
-    for axes, column in zip(panels, columns, strict=True):
-        for place, row in enumerate(rows):
-            entry = table.entries[row, column, shown.key]
-            if entry.measured is not None:
-                spread = entry.measured.deviation
-                axes.errorbar(entry.measured.mean, place, xerr=spread, fmt="o", color=OURS, markersize=4)
-            if entry.paper is not None:
-                printed = True
-                axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor="none")
-        axes.set_title(column, loc="left")
+    for axes, (column, together) in zip(panels, drawn, strict=True):
+        for number, shown in reversed(list(enumerate(together))):  # the first is drawn last, on top
+            for place, row in enumerate(rows):
+                entry = table.entries[row, column, shown.key]
+                if entry.paper is not None:
+                    printed = True
+                    axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor="none")
+                if entry.measured is not None:
+                    value, spread, fill = entry.measured.mean, entry.measured.deviation, "none" if number else OURS
+                    axes.errorbar(
+                        value, place, xerr=spread, fmt="o", color=OURS, markersize=4, markerfacecolor=fill
+                    )
+        axes.set_title(column if units == 1 else f"{column}: {together[0].title}", loc="left")
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
+    first, *second = drawn[0][1]
+    words = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
+        f", circle: {one.title}" for one in second
+    )
     also = "\ndiamond: the paper, on its own data" if printed else ""
-    figure.supxlabel(f"{shown.title}: dot measured, with its deviation over the seeds{also}", fontsize=8)
+    figure.supxlabel(f"{words}, with deviation over the seeds{also}", fontsize=8)
+
+
+def _drawn_together(table: Table) -> list[tuple[Shown, ...]]:
+    """Figures of one unit share a panel: the main ones, and those that can be compared with the paper's."""
+    experiment = table.experiment
+    by_unit: dict[float, list[Shown]] = {}
+    for shown in experiment.figures:
+        compared = shown.comparable and experiment.paper.get(shown.key)
+        measured = any(entry.measured is not None for (*_, key), entry in table.entries.items() if key == shown.key)
+        if measured and (shown in experiment.main_figures or compared):
+            by_unit.setdefault(shown.scale, []).append(shown)
+    return [tuple(together[:2]) for together in by_unit.values()]
 
 
 def _rates(table: Table, figure: "Figure") -> None:
@@ -171,8 +189,10 @@ def _measured(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.status == "measured"]
 
 
-def _panels(figure: "Figure", count: int, wide: float, tall: float, **options: Any) -> "list[Axes]":
-    across = min(_ACROSS, count)
+def _panels(
+    figure: "Figure", count: int, wide: float, tall: float, across: int = _ACROSS, **options: Any
+) -> "list[Axes]":
+    across = min(across, count)
     down = -(-count // across)
     figure.set_size_inches(max(4.4, 1.0 + wide * across), 0.5 + tall * down)  # wide enough for the legend below
     made = list(figure.subplots(down, across, squeeze=False, **options).flat)

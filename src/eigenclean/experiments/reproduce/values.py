@@ -109,6 +109,8 @@ class Experiment:
         paper: the paper's numbers, by figure, then by row and column.
         picture: how it is drawn: "dots", "rates", "curves", "fractions", "planes", "theory".
         orders: pairs of rows of which the paper says that the first is better.
+        main: how many of the figures, from the first on, say it all: orders are looked at in them, and they are
+            drawn.
         notes: sentences below the table.
     """
 
@@ -120,7 +122,13 @@ class Experiment:
     paper: Mapping[str, Mapping[Place, Number]] = field(default_factory=dict, hash=False)
     picture: Literal["dots", "rates", "curves", "fractions", "planes", "theory"] = "dots"
     orders: tuple[Place, ...] = ()
+    main: int = 1
     notes: tuple[str, ...] = ()
+
+    @property
+    def main_figures(self) -> tuple[Shown, ...]:
+        """The figures that say it all; the first is the one that the paper speaks of."""
+        return self.figures[: self.main]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from eigenclean.experiments.reproduce.compare import Entry, Table
+from eigenclean.experiments.reproduce.orders import Gap, gaps
 from eigenclean.experiments.reproduce.values import Number, Shown
 
 NOTHING = "–"
@@ -41,6 +42,31 @@ def number(value: Number | None, shown: Shown) -> str:
         return NOTHING
     mean = f"{value.mean:.{shown.digits}f}"
     return mean if value.deviation is None else f"{mean} ± {value.deviation:.{shown.digits}f}"
+
+
+def differences(table: Table) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """For every main figure a table of who leads whom by how much: title, settings, and rows, cell by cell."""
+    for shown in table.experiment.main_figures:
+        found = {pair: gaps(table, *pair, shown) for pair in table.experiment.orders}
+        columns = [one.name for one in table.experiment.columns if any(one.name in own for own in found.values())]
+        rows = [
+            [f"{better} − {other}", *(lead(own[name], shown) if name in own else NOTHING for name in columns)]
+            for (better, other), own in found.items()
+            if own
+        ]
+        if rows:
+            yield f"{shown.title}, difference", columns, rows
+
+
+def lead(gap: Gap, shown: Shown) -> str:
+    """By how much one row is better than another, with the paper's difference behind it.
+
+    >>> lead(Gap(4.04, 0.12, 3.5), Shown("train.best", "accuracy", 100.0, 1))
+    '+4.0 ± 0.1 (+3.5)'
+    """
+    spread = "" if gap.deviation is None else f" ± {gap.deviation:.{shown.digits}f}"
+    paper = "" if gap.paper is None else f" ({gap.paper:+.{shown.digits}f})"
+    return f"{gap.mean:+.{shown.digits}f}{spread}{paper}"
 
 
 def _cells(table: Table, shown: Shown, entry: Entry) -> list[str]:
