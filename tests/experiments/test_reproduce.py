@@ -247,7 +247,7 @@ def test_rows_and_columns_can_be_chosen() -> None:
 def test_cells_of_one_network_stay_together() -> None:
     jobs = runner.jobs_of(EXPERIMENTS["fig5"], Context("smoke"), [0])
     groups = runner._together(jobs)
-    assert [len(group) for group in groups] == [5] * 12
+    assert [len(group) for group in groups] == [6] * 12
     assert all(len({(task.data, task.noise) for task, _, _ in group}) == 1 for group in groups)
 
 

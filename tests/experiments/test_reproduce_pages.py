@@ -116,7 +116,14 @@ def test_fractions() -> None:
 @pytest.mark.parametrize(("fine", "expected"), [(0.9, True), (0.75, False), (0.5, False)])
 def test_detectors(fine: float, expected: bool) -> None:
     experiment = EXPERIMENTS["fig5"]
-    values = {"fine": fine, "mcd": 0.7, "mcd, mixture": 0.6, "small-loss": 0.8, "judge": 0.95}
+    values = {
+        "fine": fine,
+        "fine, one or two": 0.85,
+        "mcd": 0.7,
+        "mcd, mixture": 0.6,
+        "small-loss": 0.8,
+        "judge": 0.95,
+    }
     table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
     found = claims(table)
     assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 9

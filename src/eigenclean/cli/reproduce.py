@@ -154,7 +154,7 @@ def _print(made: "Table") -> None:
             shown.add_row(f"  {row[0]}", *row[1:])
     console.print(shown)
     for claim in claims(made):
-        say(f"{claim.verdict}: {claim.says}: {claim.detail}")
+        say(f"{claim.says}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
     for note, where in made.notes.items():
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
         say(f"* {where[0]}{more}: {note}")

@@ -191,7 +191,12 @@ def _looks() -> list[Experiment]:
     vectors = (Line("mean", _fine(vector="mean")), Line("eigen", _fine()))
     rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
     judges = (
-        Line("fine", (part("judge", "fine"),)),
+        Line("fine", (part("judge", "fine"),), note="as published: two components in every class"),
+        Line(
+            "fine, one or two",
+            (part("judge", "fine", **{"cut.split": "auto"}),),
+            note="as `detector('fine')` does it: a class that has one component only is kept whole",
+        ),
         Line(
             "mcd", (part("judge", "mcd", shrinkage=0.0),), note="as published: the best 70 % of each class are kept"
         ),
