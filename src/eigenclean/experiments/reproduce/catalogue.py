@@ -279,7 +279,7 @@ def _looks() -> list[Experiment]:
             (TEN[1], _EIGHTY, _FORTY, *others, *hundreds), quality,
             orders=(("fine", "mcd"), ("fine", "small-loss")),
             notes=("MCD keeps 70 % of each class whatever the noise, so at 80 % it cannot be precise. FINE as "
-                   "published splits every class in two, also those to which asymmetric noise gives no wrong label.",
+                   "published splits every class in two, also where asymmetric noise puts no wrong label.",
                    "Head: a perceptron on features of a pretrained encoder. Late: a network that had time to learn "
                    "errors by heart. The paper does not say how long its networks were trained for this figure."),
         ),
