@@ -91,7 +91,7 @@ def _perturbation(table: Table) -> list[Claim]:
         return [below]
     grows = Claim(
         "the more noise, the more it is turned",
-        (bool(all(np.diff(first) > 0)),),
+        tuple(bool(step > 0) for step in np.diff(first)),
         _pairs(columns, [f"{one:.3f}" for one in first]),
     )
     return [below, grows]

@@ -57,9 +57,11 @@ def _dots(table: Table, figure: "Figure") -> None:
                 entry = table.entries[row, column, shown.key]
                 if entry.paper is not None:
                     printed = True
-                    axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor="none")
+                    fill = "none" if number else THEIRS
+                    axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor=fill)
                 if entry.measured is not None:
-                    value, spread, fill = entry.measured.mean, entry.measured.deviation, "none" if number else OURS
+                    fill = "none" if number else OURS
+                    value, spread = entry.measured.mean, entry.measured.deviation
                     axes.errorbar(
                         value, place, xerr=spread, fmt="o", color=OURS, markersize=4, markerfacecolor=fill
                     )
@@ -70,7 +72,7 @@ def _dots(table: Table, figure: "Figure") -> None:
     words = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
         f", circle: {one.title}" for one in second
     )
-    also = "\ndiamond: the paper, on its own data" if printed else ""
+    also = "\ndiamond: the same in the paper, on its own data" if printed else ""
     figure.supxlabel(f"{words}, with deviation over the seeds{also}", fontsize=8)
 
 
