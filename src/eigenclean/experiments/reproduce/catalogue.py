@@ -342,8 +342,8 @@ def _theorems() -> list[Experiment]:
     column = (Setting("simulation", "none", "none"),)
     bounds = {"theorem1": ("",), "theorem2": ("precision_", "recall_")}
     titles = {
-        "theorem1": "Theorem 1: the bound on the perturbation, as printed and corrected, against simulation",
-        "theorem2": "Theorem 2: the bounds on precision and recall, as printed and corrected, against simulation",
+        "theorem1": "The bound on the perturbation, as printed and corrected, against simulation",
+        "theorem2": "The bounds on precision and recall, as printed and corrected, against simulation",
     }
     made = []
     for name, title in titles.items():

@@ -84,7 +84,7 @@ def _mark(claim: Claim) -> str:
 
 def _section(tables: dict[str, Table], pictures: dict[str, str]) -> list[str]:
     experiment = tables[SMALL.name].experiment
-    out = [f"## {experiment.name} {{ #{experiment.name} }}", "", f"{experiment.title}.", ""]
+    out = [f"## {experiment.name}: {experiment.title} {{ #{experiment.name} }}", ""]
     for profile in (PAPER, SMALL):
         table = tables[profile.name]
         if not table.is_measured:
