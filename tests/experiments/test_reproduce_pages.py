@@ -286,6 +286,19 @@ def test_mistakes_are_one_sentence(
     assert not list(tmp_path.glob("*.jsonl"))
 
 
+def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = EXPERIMENTS["discrepancies"]
+
+    def figures(row: str, column: str, seed: int) -> dict[str, float]:
+        better = 0.1 * (":" in row)
+        return {"best": 0.6 + better, "last": 0.5, "f": 0.7, "f_first": 0.65 + better}
+
+    write_cells(results_file(tmp_path, SMALL), made(experiment, figures, seeds=1))
+    assert run(["reproduce", "discrepancies", "--show", "--keep-old", "--seeds", "1", "--out", str(tmp_path)]) == 0
+    line = next(one for one in capsys.readouterr().out.splitlines() if "augmented-features" in one)
+    assert line.split()[2:] == ["70.0", "+10.0", "50.0", "+0.0", "0.700", "+0.000", "0.750", "+0.100", "1"]
+
+
 def test_a_theorem_runs_saves_shows_and_is_not_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ from eigenclean.progress import listening
 
 console = Console(highlight=False)  # results
 messages = Console(stderr=True, highlight=False)  # everything else, so that results can be piped
+_ENDLESS = 10_000  # columns of a console that has room for everything
 
 
 class _Bars:
@@ -107,6 +108,17 @@ def table(title: str | None, *columns: str) -> Table:
     for number, column in enumerate(columns):
         made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
     return made
+
+
+def print_whole(made: Table) -> None:
+    """Print a table with every cell on one line, beyond the width of the console if need be.
+
+    A number that is broken in two is worse than a long line.
+    """
+    for column in made.columns:
+        column.no_wrap = True
+    needed = console.measure(made, options=console.options.update(max_width=_ENDLESS)).maximum
+    Console(highlight=False, width=max(needed, console.width)).print(made)
 
 
 def percent(share: float) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, mention, print_json, say, table, working
+from eigenclean.cli.console import console, mention, print_json, print_whole, say, table, working
 
 if TYPE_CHECKING:
     from eigenclean.experiments.reproduce.compare import Table
@@ -147,12 +147,11 @@ def _print(made: "Table") -> None:
     experiment: Experiment = made.experiment
     say(f"{experiment.name}: {experiment.title}")
     shown = table(None, *("\n".join(words) for words in header(made)))
-    shown.columns[0].no_wrap = True
     for column, rows in lines(made):
         shown.add_row(f"[bold]{column}[/bold]")
         for row in rows:
             shown.add_row(f"  {row[0]}", *row[1:])
-    console.print(shown)
+    print_whole(shown)
     for claim in claims(made):
         say(f"{claim.says}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
     for note, where in made.notes.items():

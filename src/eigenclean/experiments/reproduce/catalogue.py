@@ -194,11 +194,12 @@ def _looks() -> list[Experiment]:
     )
     vectors = (Line("mean", _fine(vector="mean")), Line("eigen", _fine()))
     rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
+    one_or_two: dict[str, Any] = {"cut.split": "auto"}
     judges = (
         Line("fine", (part("judge", "fine"),), note="as published: two components in every class"),
         Line(
             "fine, one or two",
-            (part("judge", "fine", **{"cut.split": "auto"}),),
+            (part("judge", "fine", **one_or_two),),
             note="as `detector('fine')` does it: a class that has one component only is kept whole",
         ),
         Line(
