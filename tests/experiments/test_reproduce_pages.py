@@ -126,7 +126,7 @@ def test_detectors(fine: float, expected: bool) -> None:
     }
     table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
     found = claims(table)
-    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 9
+    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 12
     order = next(claim for claim in found if claim.says.startswith("fine is better than mcd"))
     assert order.passed == (fine > 0.7)
 
