@@ -43,12 +43,12 @@ BEST = Shown("train.best", "accuracy", 100.0, 1)
 LAST = Shown("train.last", "last epoch", 100.0, 1)
 HIGHEST = Shown("train.highest", "best epoch", 100.0, 1)
 LAST_TEN = Shown("train.last_ten", "last ten", 100.0, 1)
+F_KEPT = Shown("train.f", "F of the kept")
+F_FOUND = Shown("judge.f", "F")
 _CHOSEN = (
     "Epoch chosen on a tenth of the samples, whose labels are as noisy. Where it comes before FINE has selected "
     "anything, FINE equals what it is added to.",
 )
-F_KEPT = Shown("train.f", "F of the kept")
-F_FOUND = Shown("judge.f", "F")
 ORDINALS = {"1st": "1st eigenvector", "2nd": "2nd eigenvector"}
 _SHIFTS = tuple(
     Line(name, (part("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values())

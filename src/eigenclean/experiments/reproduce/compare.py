@@ -1,6 +1,6 @@
 """The paper beside what was measured: means over seeds, differences, and what the paper says about the order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,16 @@ def values(cells: Iterable[Cell], shown: Shown) -> dict[int, float]:
     }
 
 
+def over_seeds(found: Sequence[float]) -> Number:
+    """Mean and deviation; one seed has no deviation.
+
+    >>> over_seeds([1.0, 3.0]).mean, over_seeds([1.0])
+    (2.0, Number(mean=1.0, deviation=None))
+    """
+    deviation = float(np.std(found, ddof=1)) if len(found) > 1 else None
+    return Number(float(np.mean(found)), deviation)
+
+
 def _key(task: Mapping[str, object]) -> str:
     return repr(sorted((name, str(value)) for name, value in task.items()))
 
@@ -120,8 +130,7 @@ def _entry(experiment: Experiment, row: Line, column: Setting, shown: Shown, own
     note = next((f"{cell.status}: {cell.note}" for cell in own if cell.status != "measured"), "")
     if not found:
         return Entry(paper, None, note=note)
-    deviation = float(np.std(found, ddof=1)) if len(found) > 1 else None
-    return Entry(paper, Number(float(np.mean(found)), deviation), None, len(found), note)
+    return Entry(paper, over_seeds(found), None, len(found), note)
 
 
 def _compare_rows(entries: dict[Key, Entry], experiment: Experiment, row: str, against: str) -> None:

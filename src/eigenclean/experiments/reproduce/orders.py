@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from eigenclean.experiments.reproduce.compare import Table, values
+from eigenclean.experiments.reproduce.compare import Table, over_seeds, values
 from eigenclean.experiments.reproduce.values import Shown
 
 
@@ -33,11 +31,8 @@ def gaps(table: Table, better: str, other: str, shown: Shown) -> dict[str, Gap]:
         differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
         if differences:
             pair = [printed[row, column].mean for row in (better, other) if (row, column) in printed]
-            found[column] = Gap(
-                float(np.mean(differences)),
-                float(np.std(differences, ddof=1)) if len(differences) > 1 else None,
-                pair[0] - pair[1] if len(pair) == 2 else None,
-            )
+            measured = over_seeds(differences)
+            found[column] = Gap(measured.mean, measured.deviation, pair[0] - pair[1] if len(pair) == 2 else None)
     return found
 
 
