@@ -22,9 +22,9 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml lab/pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet '$(TORCH)'
-	$(BIN)/pip install --quiet --editable '.[train,embed,dev]'
+	$(BIN)/pip install --quiet --editable '.[train,embed,dev]' --editable lab
 	@touch $@ $(VENV)/.base
 
 setup: $(VENV)/.dev

@@ -14,12 +14,12 @@ import numpy as np
 from eigenclean import FINE
 from eigenclean.arrays import Array
 from eigenclean.detect.cuts import GaussianCut
-from eigenclean.experiments.demo import network_features
 from eigenclean.files import write_json
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
-from eigenclean.sources.bundled import DATASETS
+from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.truth import Truth
+from eigenclean.workflows.demo import network_features
 
 RATES = (0.0, 0.02, 0.2, 0.5, 0.8)
 SEEDS = (0, 1)

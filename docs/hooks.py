@@ -17,11 +17,11 @@ import eigenclean
 from eigenclean.cli.app import app
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
-from eigenclean.experiments.benchmarks import scale_page
-from eigenclean.experiments.benchmarks.quality_page import quality_page
-from eigenclean.experiments.benchmarks.train_page import train_page
 from eigenclean.features import ENCODERS
 from eigenclean.noise import NOISES, Noise
+from eigenclean_lab.bench import scale_page
+from eigenclean_lab.bench.quality_page import quality_page
+from eigenclean_lab.bench.train_page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
@@ -36,8 +36,8 @@ MODULES = {  # public modules, beside the names in `eigenclean` itself
     "eigenclean.scale.stream": "Data larger than memory.",
     "eigenclean.scale.dask": "Data on a cluster.",
     "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
-    "eigenclean.experiments.theory": "The paper's theorems: bounds as printed and as they hold, and simulations.",
-    "eigenclean.experiments.analyses": "The paper's analyses: numbers from arrays, and a picture of each.",
+    "eigenclean_lab.theory": "The paper's theorems: bounds as printed and as they hold, and simulations.",
+    "eigenclean_lab.analyses": "The paper's analyses: numbers from arrays, and a picture of each.",
     "eigenclean.errors": "Every error a user can cause.",
     "eigenclean.patch": "What people decided about labels.",
     "eigenclean.sources.relabel": "Patches put into data, and taken back.",
@@ -243,7 +243,7 @@ def encoders_page(results: Path) -> str:
         "",
         "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
         "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
-        *_directive("eigenclean.train.features.trained_features", heading_level=3),
+        *_directive("eigenclean.train.trained_features.trained_features", heading_level=3),
     ]
     return "\n".join(lines) + "\n"
 

@@ -30,7 +30,7 @@ def test_at_most_a_dozen_names_and_all_resolve() -> None:
 
 
 def test_public_names_are_the_same_objects_as_at_home() -> None:
-    assert eigenclean.FINE is importlib.import_module("eigenclean.detect.fine").FINE
+    assert eigenclean.FINE is importlib.import_module("eigenclean.detect.fine.fine").FINE
     assert eigenclean.Verdict is importlib.import_module("eigenclean.verdict").Verdict
 
 

@@ -14,7 +14,7 @@ from eigenclean.detect import DETECTORS
 from eigenclean.losses import LOSSES
 from eigenclean.metrics import reliability_curve
 from eigenclean.noise import NOISES
-from eigenclean.sources.named import LAYOUTS
+from eigenclean.sources.layouts.registry import LAYOUTS
 from eigenclean.train.augment import AUGMENTS
 
 Cli = Callable[..., Any]

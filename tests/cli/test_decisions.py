@@ -11,7 +11,7 @@ import pytest
 from eigenclean import FINE, Verdict
 from eigenclean.arrays import Array
 from eigenclean.detect.decisions import Decision
-from eigenclean.experiments import self_test as testing
+from eigenclean.workflows import self_test as testing
 
 Cli = Callable[..., Any]
 Digits = tuple[Array, Array, Array]

@@ -8,7 +8,7 @@ from PIL import Image
 
 from eigenclean.arrays import Array
 from eigenclean.features import ENCODERS, Encoder, make_encoder
-from eigenclean.features.package import is_installed
+from eigenclean.features.encoders.package import is_installed
 
 RNG = np.random.default_rng(0)
 CONTENTS: dict[str, list[Any]] = {

@@ -13,10 +13,10 @@ from eigenclean.detect import DETECTORS
 from eigenclean.nets import NETS, make_net
 from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean.train.augment import AUGMENTS
+from eigenclean.train.data.pool import Pool
+from eigenclean.train.data.scaling import CONSTANTS, MEASURED
 from eigenclean.train.engine import Engine
-from eigenclean.train.pool import Pool
 from eigenclean.train.presets import PRESETS
-from eigenclean.train.scaling import CONSTANTS, MEASURED
 from eigenclean.train.selectors import KeepAll, by_name
 
 PAIRS = {

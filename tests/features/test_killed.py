@@ -17,7 +17,7 @@ N = 60
 ENCODER = """
 import time
 import numpy as np
-from eigenclean.features.base import Encoder
+from eigenclean.features.encoders.base import Encoder
 
 class Slow(Encoder):
     kind, batch = "image", 3
@@ -34,7 +34,8 @@ class Slow(Encoder):
 SCRIPT = """
 import sys
 sys.path.insert(0, ".")
-from eigenclean.features import embedding, table
+from eigenclean.features import registry as table
+from eigenclean.features import embedding
 from eigenclean.cli import main
 embedding._SAVE_SECONDS = 0.0
 table.ENCODERS["slow"] = table.Entry("slow_encoder", "Slow", "slow", ("numpy",))

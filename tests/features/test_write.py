@@ -10,7 +10,7 @@ import pytest
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import Source, open_source
-from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.arrays.memory import MemorySource
 from eigenclean.sources.write import write_npz, write_shards
 
 RNG = np.random.default_rng(0)

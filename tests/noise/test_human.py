@@ -14,7 +14,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.noise import add_noise, corrupt
 from eigenclean.noise.human import Human
-from eigenclean.sources.safe_pickle import read_pickled_arrays
+from eigenclean.sources.layouts.safe_pickle import read_pickled_arrays
 
 CLEAN = np.array([6, 9, 9, 4, 1, 0, 2, 3, 5, 7, 8])
 WORSE = np.array([6, 9, 1, 4, 1, 0, 2, 5, 5, 7, 0])
@@ -118,7 +118,7 @@ def test_the_attack_would_leave_its_witness(tmp_path: Path) -> None:
         "numpy._core.multiarray.fromfile",
         "torch._utils._rebuild_tensor_v2",
         "_codecs.decode",
-        "eigenclean.sources.safe_pickle.pickle",
+        "eigenclean.sources.layouts.safe_pickle.pickle",
     ],
 )
 def test_every_other_name_is_refused(tmp_path: Path, name: str) -> None:
@@ -168,7 +168,7 @@ def test_an_array_that_claims_more_than_it_has_is_refused(tmp_path: Path) -> Non
 
 
 def test_an_archive_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenclean.sources.safe_pickle.LARGEST", 1 << 8)
+    monkeypatch.setattr("eigenclean.sources.layouts.safe_pickle.LARGEST", 1 << 8)
     path = tmp_path / "bare.pt"
     path.write_bytes(pickle.dumps(SETS))
     for large in (path, write_pt(tmp_path / "large.pt", SETS)):

@@ -9,7 +9,7 @@ import pytest
 
 from eigenclean.metrics import noise_rate_interval, reliability_curve
 from eigenclean.report.publish import publish, results_folder
-from eigenclean.sources.memory import MemorySource
+from eigenclean.sources.arrays.memory import MemorySource
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]

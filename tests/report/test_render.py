@@ -13,7 +13,7 @@ import pytest
 
 from eigenclean.errors import InvalidData
 from eigenclean.report import render, summarize, write_report
-from eigenclean.report.words import between
+from eigenclean.report.formatting import between
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]

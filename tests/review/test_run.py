@@ -17,7 +17,7 @@ from eigenclean.review import Review
 from eigenclean.review.pictures import LARGE, SMALL, Pictures
 from eigenclean.review.store import KEEP, RELABEL, UNSURE, Change
 from eigenclean.review.suspects import Suspects
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles
 from eigenclean.verdict import Verdict
 
 

@@ -15,8 +15,8 @@ from eigenclean.arrays import Array
 from eigenclean.cli.app import run
 from eigenclean.cli.console import Rate
 from eigenclean.detect import DETECTORS
-from eigenclean.detect.class_vectors import Way
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.fine.eigenvectors import Way
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.progress import listening
 from eigenclean.scale import resources
@@ -111,7 +111,7 @@ def test_rivals_are_noted_in_the_same_pass_where_classes_are_few(
     name: str, few: int, noisy: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = noisy
-    monkeypatch.setattr("eigenclean.detect.fine.FEW", few)
+    monkeypatch.setattr("eigenclean.detect.fine.fine.FEW", few)
     np.save(tmp_path / "x.npy", X)
     done = judge_stream(open_source(tmp_path / "x.npy", labels=y), detector(name))
     expected = detector(name).judge(X, y)

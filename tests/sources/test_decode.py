@@ -15,8 +15,8 @@ from PIL import Image
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.decode import decode, silent_decoders
-from eigenclean.sources.lazy_images import square
+from eigenclean.sources.images.decode import decode, silent_decoders
+from eigenclean.sources.images.lazy import square
 
 RNG = np.random.default_rng(0)
 SMOOTH = np.asarray(Image.fromarray(RNG.integers(0, 256, (6, 9, 3), dtype=np.uint8)).resize((90, 60)))

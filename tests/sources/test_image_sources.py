@@ -12,7 +12,7 @@ from PIL import Image
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import open_source
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles
 
 RNG = np.random.default_rng(0)
 PICTURES = RNG.integers(0, 256, (6, 8, 10, 3), dtype=np.uint8)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources import Source, open_source
-from eigenclean.sources.images import ImageSource
+from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import TextSource
 
 PICTURES = np.random.default_rng(0).integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)

@@ -291,7 +291,7 @@ def test_csv_truncated_at_every_byte(tmp_path: Path) -> None:
 
 
 def test_csv_types_may_change_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenclean.sources.delimited._BLOCK_BYTES", 64)
+    monkeypatch.setattr("eigenclean.sources.tabular.delimited._BLOCK_BYTES", 64)
     lines = [f"{i},{i}" for i in range(50)] + ["none,0.5", '"two\nlines",1.5']
     (tmp_path / "x.csv").write_text("label,f\n" + "\n".join(lines) + "\n")
     source = open_source(tmp_path / "x.csv")

@@ -10,9 +10,9 @@ from PIL import Image
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import open_source
-from eigenclean.sources.clothing1m import pseudo_balanced
-from eigenclean.sources.inside import check_inside
-from eigenclean.sources.named import LAYOUTS, is_named
+from eigenclean.sources.layouts.clothing1m import pseudo_balanced
+from eigenclean.sources.layouts.file_lists import check_inside
+from eigenclean.sources.layouts.registry import LAYOUTS, is_named
 
 
 def photograph(path: Path, brightness: int, size: tuple[int, int] = (12, 9)) -> None:

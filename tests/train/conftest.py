@@ -8,7 +8,7 @@ import torch
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.nets import make_net
-from eigenclean.train.pool import Pool
+from eigenclean.train.data.pool import Pool
 
 
 @pytest.fixture(autouse=True)

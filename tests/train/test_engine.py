@@ -13,8 +13,8 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.progress import listening
 from eigenclean.train import Callback, FromDetector, KeepAll, Optimiser, Recipe, Selection, Selector, Stage, recipe
+from eigenclean.train.data.pool import Pool
 from eigenclean.train.engine import Engine
-from eigenclean.train.pool import Pool
 from eigenclean.train.selectors import Memory
 from eigenclean.train.steps.supervised import Supervised
 

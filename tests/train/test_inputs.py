@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles
 from eigenclean.train import RobustClassifier, recipe
-from eigenclean.train.images import Pictures, as_images
-from eigenclean.train.scaling import CONSTANTS, image_scaling
-from eigenclean.train.split import held_out
+from eigenclean.train.data.images import Pictures, as_images
+from eigenclean.train.data.scaling import CONSTANTS, image_scaling
+from eigenclean.train.data.split import held_out
 from eigenclean.train.tensorboard import TensorBoard
 
 SMALL = recipe("fine", warm_up=2, epochs=5, refresh=2)
@@ -106,7 +106,7 @@ def test_images_in_files_are_learned_without_being_loaded(images: tuple[Array, I
 
 def test_cropped_images_have_the_size_that_the_network_sees(images: tuple[Array, Ints], tmp_path: Path) -> None:
     from eigenclean.train.augment import make_augment
-    from eigenclean.train.inputs import Inputs
+    from eigenclean.train.data.inputs import Inputs
 
     pixels = as_images(images[0], by="me")
     inputs = Inputs.of(pixels, "measured", make_augment("crop-flip", pad=0, size=8))
@@ -132,8 +132,8 @@ def test_validation_chooses_the_best_epoch_and_both_are_kept(blobs: tuple[Array,
 
 
 def test_accuracies_of_all_of_each_and_among_five() -> None:
-    from eigenclean.train.observe import accuracies
-    from eigenclean.train.pool import Pool
+    from eigenclean.train.data.pool import Pool
+    from eigenclean.train.loop.observe import accuracies
 
     class Fixed(nn.Module):
         def __init__(self, factor: float) -> None:

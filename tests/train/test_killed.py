@@ -101,7 +101,7 @@ from sklearn.datasets import load_digits
 from eigenclean.nets import make_net
 from eigenclean.train import recipe
 from eigenclean.train.engine import Engine
-from eigenclean.train.pool import Pool
+from eigenclean.train.data.pool import Pool
 torch.set_num_threads(1)
 X, y = load_digits(return_X_y=True)
 X, y = (X[:600] / 16).astype(np.float32), y[:600]

@@ -12,10 +12,10 @@ import torch
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import Callback, FromDetector, Optimiser, Recipe, Stage, recipe
-from eigenclean.train.checkpoint import FILE, differences, load_checkpoint
+from eigenclean.train.data.pool import Pool
 from eigenclean.train.engine import Engine
-from eigenclean.train.keeping import METRICS, Checkpoints, MetricsFile
-from eigenclean.train.pool import Pool
+from eigenclean.train.storage.checkpoint import FILE, differences, load_checkpoint
+from eigenclean.train.storage.run_files import METRICS, Checkpoints, MetricsFile
 
 Make = Callable[[], torch.nn.Module]
 

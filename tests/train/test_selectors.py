@@ -13,8 +13,8 @@ from eigenclean.errors import InvalidData, MissingEvidence
 from eigenclean.evidence import Evidence
 from eigenclean.nets import make_net
 from eigenclean.train import FromDetector, KeepAll, Selection
-from eigenclean.train.observe import observe
-from eigenclean.train.pool import Pool
+from eigenclean.train.data.pool import Pool
+from eigenclean.train.loop.observe import observe
 from eigenclean.train.selectors import by_name
 
 

@@ -8,7 +8,6 @@ import typer
 from typer.exceptions import TyperException
 
 from eigenclean.cli import INTERRUPTED
-from eigenclean.cli.bench import bench
 from eigenclean.cli.check import check
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
@@ -17,7 +16,7 @@ from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
 from eigenclean.cli.noise import noise
 from eigenclean.cli.patch import patch
-from eigenclean.cli.reproduce import reproduce
+from eigenclean.cli.plugins import add_plugins
 from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
@@ -41,10 +40,9 @@ app.command("score")(score)
 app.command("train")(train)
 app.command("check")(check)
 app.command("export")(export)
-app.command("reproduce")(reproduce)
 app.command("list")(list_names)
-app.add_typer(bench, name="bench")
 app.add_typer(patch, name="patch")
+add_plugins(app)
 
 USER_ERROR = 2
 

@@ -11,7 +11,7 @@ from eigenclean.cli.console import console, mention, percent, print_json, say, t
 from eigenclean.errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
-    from eigenclean.report.gate import Gate
+    from eigenclean.workflows.gate import Gate
 
 FAILED = 1
 
@@ -54,7 +54,7 @@ def check(
     """
     from eigenclean.detect.decisions import Decision
     from eigenclean.files import write_text
-    from eigenclean.report.gate import check_limit, to_junit, to_markdown
+    from eigenclean.workflows.gate import check_limit, to_junit, to_markdown
 
     check_limit(max_noise)
     if len(sources) > 1 and (patch is not None or labels is not None):
@@ -109,8 +109,8 @@ def _source_gate(
     encoder: str | None,
 ) -> "Gate":
     from eigenclean.cli.encoding import Embed, embed
-    from eigenclean.report.gate import Gate
     from eigenclean.sources import open_source
+    from eigenclean.workflows.gate import Gate
 
     data = open_source(source, labels=labels, **columns, raw=encoder is not None)
     masks: dict[str, Any] = {}
@@ -129,8 +129,8 @@ def _source_gate(
 
 def _run_gate(run: Path, max_noise: float, rule: Any, patch: Path | None, by_id: bool) -> "Gate":
     from eigenclean.patch import Patch
-    from eigenclean.report.gate import Gate
     from eigenclean.verdict import Verdict
+    from eigenclean.workflows.gate import Gate
 
     verdict = Verdict.load(run)
     masks = {} if patch is None else _masks(verdict, Patch.load(patch), run, patch, by_id)

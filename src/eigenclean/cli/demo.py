@@ -21,7 +21,7 @@ def demo(
 
     from eigenclean.cli.detect import print_summary
     from eigenclean.cli.score import print_quality
-    from eigenclean.experiments.demo import run_demo
+    from eigenclean.workflows.demo import run_demo
 
     with working():
         made = run_demo(out, rate=rate, seed=seed, command=shlex.join(["eigenclean", *sys.argv[1:]]))

@@ -11,8 +11,8 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, percent, print_json, say, table, working
 from eigenclean.cli.encoding import Embed, embed
-from eigenclean.cli.engines import by_dask, by_stream, in_memory
 from eigenclean.errors import InvalidOption
+from eigenclean.workflows.detect import by_dask, by_stream, in_memory
 
 if TYPE_CHECKING:
     from eigenclean.detect import Detector
@@ -97,7 +97,7 @@ def detect(
         options["threshold"] = threshold
     names: list[str | None] = [method]
     if self_test or method == AUTO:
-        from eigenclean.experiments import self_test as testing
+        from eigenclean.workflows import self_test as testing
 
         testing.check_share(planted)
         names = [*testing.candidate_names()] if method == AUTO else names

@@ -19,8 +19,8 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "losses": ("eigenclean.losses", "LOSSES"),
     "augments": ("eigenclean.train.augment", "AUGMENTS"),
     "encoders": ("eigenclean.cli.encoding", "encoder_names"),
-    "datasets": ("eigenclean.sources.bundled", "DATASETS"),
-    "layouts": ("eigenclean.sources.named", "LAYOUTS"),
+    "datasets": ("eigenclean.sources.layouts.bundled", "DATASETS"),
+    "layouts": ("eigenclean.sources.layouts.registry", "LAYOUTS"),
     "exports": ("eigenclean.report.exports", "EXPORTS"),
 }
 

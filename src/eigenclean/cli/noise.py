@@ -24,8 +24,8 @@ def noise(
     as_json: o.Json = False,
 ) -> None:
     """Make some labels wrong on purpose; the right ones go to a file of their own, OUT.truth.npy."""
-    from eigenclean.experiments.noisy_copy import write_noisy_copy
     from eigenclean.sources import open_source
+    from eigenclean.workflows.noisy_copy import write_noisy_copy
 
     data = open_source(
         source,

@@ -11,9 +11,9 @@ from eigenclean.cli.console import console, mention, percent, print_json, say, t
 from eigenclean.cli.score import print_quality
 
 if TYPE_CHECKING:
-    from eigenclean.experiments.training import Plan
     from eigenclean.sources import Source
     from eigenclean.train import Recipe
+    from eigenclean.workflows.train import Plan
 
 _MOST = 8  # lines of the table
 _FILES = "model.safetensors, model.json, verdict.parquet, summary.json, metrics.jsonl, report.html"
@@ -80,9 +80,9 @@ def train(
     from eigenclean.extras import require
 
     require("torch", extra="train", caller="eigenclean train")
-    from eigenclean.experiments.training import Plan, run_training
     from eigenclean.noise import parse_noise
     from eigenclean.report.publish import results_folder
+    from eigenclean.workflows.train import Plan, run_training
 
     if noise is not None:
         parse_noise(noise)  # a mistake is best heard of at once
@@ -132,7 +132,7 @@ def train(
 
 def _preset(net: str | None) -> str:
     from eigenclean.nets import NETS
-    from eigenclean.train.inputs import net_takes_images
+    from eigenclean.train.data.inputs import net_takes_images
 
     return "small" if net in NETS and net_takes_images(net) else "head"
 
@@ -142,7 +142,7 @@ def _recipe(name: str, preset: str, selector: str | None, epochs: int | None, se
     from eigenclean.detect import DETECTORS
     from eigenclean.names import check_name
     from eigenclean.train import RECIPES, recipe
-    from eigenclean.train.settings import with_settings
+    from eigenclean.train.overrides import with_settings
 
     check_name(name, RECIPES, by="eigenclean train", what="recipe")
     own = {key: settings.pop(key) for key in list(settings) if key in signature(RECIPES[name]).parameters}
@@ -173,7 +173,7 @@ def _sources(
 
 
 def _mention_checkpoint(folder: Any) -> None:
-    from eigenclean.train.checkpoint import FILE
+    from eigenclean.train.storage.checkpoint import FILE
 
     if (folder / FILE).exists():
         mention("the epochs that were over are saved: run the same command with --resume to go on")

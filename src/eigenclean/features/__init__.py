@@ -1,10 +1,10 @@
 """From images and texts to features. A new encoder is one file and one line in `ENCODERS`."""
 
-from eigenclean.features.again import embedded_again
-from eigenclean.features.base import Encoder
 from eigenclean.features.choose import best_encoder, make_encoder
-from eigenclean.features.embedded import EmbeddedSource, embed_source
-from eigenclean.features.table import ENCODERS
+from eigenclean.features.encoders.base import Encoder
+from eigenclean.features.recompute import embedded_again
+from eigenclean.features.registry import ENCODERS
+from eigenclean.features.source import EmbeddedSource, embed_source
 
 __all__ = [
     "ENCODERS",

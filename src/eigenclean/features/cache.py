@@ -19,7 +19,7 @@ import numpy as np
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import make_folder, write_json
-from eigenclean.sources.lazy_images import KEY_BYTES
+from eigenclean.sources.images.lazy import KEY_BYTES
 
 VARIABLE = "EIGENCLEAN_CACHE"
 KEY = np.dtype(f"S{KEY_BYTES}")

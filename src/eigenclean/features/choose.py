@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from eigenclean.errors import InvalidOption, MissingExtra
-from eigenclean.features.base import Encoder
-from eigenclean.features.package import is_installed
-from eigenclean.features.table import BEST, ENCODERS, SUFFIXES
+from eigenclean.features.encoders.base import Encoder
+from eigenclean.features.encoders.package import is_installed
+from eigenclean.features.registry import BEST, ENCODERS, SUFFIXES
 from eigenclean.names import check_name
 
 AUTO = "auto"

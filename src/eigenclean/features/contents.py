@@ -7,10 +7,10 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.features.base import IMAGE, TEXT
+from eigenclean.features.encoders.base import IMAGE, TEXT
 from eigenclean.sources import Source
-from eigenclean.sources.decode import decode
-from eigenclean.sources.lazy_images import LazyImages, content_key
+from eigenclean.sources.images.decode import decode
+from eigenclean.sources.images.lazy import LazyImages, content_key
 
 
 class Contents(ABC):

@@ -13,11 +13,11 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData
-from eigenclean.features.base import Encoder
 from eigenclean.features.cache import KEY, NO_KEY, FeatureCache
 from eigenclean.features.contents import Contents
+from eigenclean.features.encoders.base import Encoder
 from eigenclean.progress import track
-from eigenclean.sources.decode import silent_decoders
+from eigenclean.sources.images.decode import silent_decoders
 
 _THREADS = min(8, max(2, os.cpu_count() or 1))
 _SAVE_SECONDS = 5.0  # a run that is killed loses at most this much work

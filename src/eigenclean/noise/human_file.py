@@ -9,7 +9,7 @@ import numpy as np
 from eigenclean.arrays import Array, check_labels
 from eigenclean.errors import InvalidData
 from eigenclean.files import reading_arrays
-from eigenclean.sources.safe_pickle import read_pickled_arrays
+from eigenclean.sources.layouts.safe_pickle import read_pickled_arrays
 
 LABEL_SETS = {  # our name: its names in files, CIFAR-N's own first ("worse" is its spelling of worst)
     "clean": ("clean_label", "clean"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.shares import wilson_interval
-from eigenclean.report.words import percent
+from eigenclean.report.formatting import percent
 from eigenclean.verdict import Verdict
 
 _QUALITY = (  # key, name, what it says; shares are shown in percent

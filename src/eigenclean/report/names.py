@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenclean.arrays import Array, Ints, encode_labels
-from eigenclean.report.words import plain
+from eigenclean.report.formatting import plain
 from eigenclean.verdict import Verdict
 
 

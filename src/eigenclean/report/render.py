@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Array
 from eigenclean.files import write_text
 from eigenclean.metrics.calibration import Reliability
-from eigenclean.report import figures, words
+from eigenclean.report import figures
+from eigenclean.report import formatting as words
 from eigenclean.report.figures.scatter import MOST_COLOURS
 from eigenclean.report.summarize import summarize
 from eigenclean.verdict import Verdict

@@ -11,13 +11,13 @@ from eigenclean.errors import InvalidData
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.noise_rate import noise_rate_interval, noise_rate_intervals
 from eigenclean.report.confusion import confusion
+from eigenclean.report.formatting import count, in_ten, percent, plain, plural, probability, setting
 from eigenclean.report.histograms import histograms
+from eigenclean.report.label_transitions import transition
 from eigenclean.report.measured import finite, measured
 from eigenclean.report.names import Names
 from eigenclean.report.plane import Features, plane
 from eigenclean.report.thumbnails import thumbnails
-from eigenclean.report.transition import transition
-from eigenclean.report.words import count, in_ten, percent, plain, plural, probability, setting
 from eigenclean.verdict import Verdict
 
 MOST_SUSPECTS = 60

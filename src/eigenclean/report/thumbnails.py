@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.sources.pictures import brightness, channels_last, encoded, stretched
+from eigenclean.sources.images.display import brightness, channels_last, encoded, stretched
 
 SIDE = 192  # pixels: sharp at 96 points on a phone's screen
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.sources.lazy_images import LazyImages
-from eigenclean.sources.pictures import brightness, channels_last, encoded, stretched
+from eigenclean.sources.images.display import brightness, channels_last, encoded, stretched
+from eigenclean.sources.images.lazy import LazyImages
 
 LARGE, SMALL = 1024, 192  # pixels of the longer side
 EXACT = 128  # larger ones are photographs, of which JPEG keeps enough

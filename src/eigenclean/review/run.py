@@ -18,7 +18,7 @@ from eigenclean.review.suspects import Suspects
 from eigenclean.review.why import FILE as WHY
 from eigenclean.review.why import Why, explain, load_why, save_why
 from eigenclean.sources import Source
-from eigenclean.sources.named import is_named
+from eigenclean.sources.layouts.registry import is_named
 from eigenclean.sources.record import reopen
 from eigenclean.verdict import SUMMARY, Verdict
 

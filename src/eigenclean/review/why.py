@@ -72,7 +72,9 @@ def explain(
     >>> why.near[0, :, :2], why.alignment[0].round(2)
     (array([[1, 0], [3, 2]]), array([0.24, 0.99], dtype=float32))
     """
-    from eigenclean.detect.neighbours import unit_rows  # with scikit-learn, which a second start need not wait for
+    from eigenclean.detect.baselines.neighbours import (
+        unit_rows,  # with scikit-learn, which a second start need not wait for
+    )
 
     n, given = len(rows), codes[rows]
     near = np.full((n, 2, NEAREST), -1, dtype=np.intp)

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from eigenclean.arrays import Array, encode_labels, locate_labels
 from eigenclean.detect import Detector, detector
-from eigenclean.detect.candidates import FEW, MANY
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.candidates import FEW, MANY
 from eigenclean.errors import InvalidData
 from eigenclean.scale.reading import Passes
 from eigenclean.scale.resources import free_memory

@@ -10,25 +10,25 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.sources.arrays.mapped import map_array
+from eigenclean.sources.arrays.memory import MemorySource, check_texts
+from eigenclean.sources.arrays.npy import open_npy, read_labels
+from eigenclean.sources.arrays.npz import open_npz
 from eigenclean.sources.base import Source
-from eigenclean.sources.bundled import DATASETS
-from eigenclean.sources.delimited import CsvRows
-from eigenclean.sources.folder import is_image_folder, open_folder
-from eigenclean.sources.frames import FrameRows, as_matrix, as_vector, is_frame
-from eigenclean.sources.hf import HfRows, is_saved_dataset
-from eigenclean.sources.images import ImageSource
-from eigenclean.sources.ipc import IpcRows
-from eigenclean.sources.mapped import map_array
-from eigenclean.sources.memory import MemorySource, check_texts
-from eigenclean.sources.named import LAYOUTS, is_named, open_named
-from eigenclean.sources.npy import open_npy, read_labels
-from eigenclean.sources.npz import open_npz
-from eigenclean.sources.parquet import ParquetRows
+from eigenclean.sources.images.folder import is_image_folder, open_folder
+from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources.layouts.registry import LAYOUTS, is_named, open_named
+from eigenclean.sources.layouts.splits import choose_split
 from eigenclean.sources.raw import TextSource
 from eigenclean.sources.reading import reading
-from eigenclean.sources.shards import ShardedSource, shard_files
-from eigenclean.sources.splits import choose_split
-from eigenclean.sources.tables import Rows, open_table
+from eigenclean.sources.tabular.arrow import IpcRows
+from eigenclean.sources.tabular.delimited import CsvRows
+from eigenclean.sources.tabular.frames import FrameRows, as_matrix, as_vector, is_frame
+from eigenclean.sources.tabular.hf import HfRows, is_saved_dataset
+from eigenclean.sources.tabular.parquet import ParquetRows
+from eigenclean.sources.tabular.shards import ShardedSource, shard_files
+from eigenclean.sources.tabular.table import Rows, open_table
 
 __all__ = ["Source", "as_matrix", "as_vector", "open_source"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from eigenclean.arrays import Array, Ints, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
-from eigenclean.sources.lazy_images import LazyImages
+from eigenclean.sources.images.lazy import LazyImages
 
 if TYPE_CHECKING:
-    from eigenclean.sources.tables import Rows
+    from eigenclean.sources.tabular.table import Rows
 
 
 class Reader(ABC):

@@ -7,8 +7,8 @@ import numpy as np
 from eigenclean.arrays import Array, check_ids, check_labels
 from eigenclean.errors import InvalidData
 from eigenclean.evidence import Evidence
+from eigenclean.sources.arrays.memory import refuse_empty
 from eigenclean.sources.base import Source, fingerprint
-from eigenclean.sources.memory import refuse_empty
 
 
 class RawSource(Source):

@@ -7,7 +7,7 @@ from typing import Any
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources import Source, open_source
-from eigenclean.sources.named import is_named
+from eigenclean.sources.layouts.registry import is_named
 
 _COLUMNS = ("label_column", "feature_columns", "id_column", "text_column", "image_column")
 OPTIONS = ("labels", *_COLUMNS, "image_root", "split")

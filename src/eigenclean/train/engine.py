@@ -15,16 +15,16 @@ from eigenclean.errors import InvalidData
 from eigenclean.evidence import Evidence
 from eigenclean.losses import make_loss
 from eigenclean.progress import track
-from eigenclean.sources.clothing1m import pseudo_balanced
-from eigenclean.train.best import Best
+from eigenclean.sources.layouts.clothing1m import pseudo_balanced
 from eigenclean.train.callbacks import Callback
-from eigenclean.train.device import make_accelerator
-from eigenclean.train.learner import Learner, follow_schedule, make_optimiser
-from eigenclean.train.lessons import Augment, Lessons
-from eigenclean.train.margins import MarginHistory
-from eigenclean.train.memory import together
-from eigenclean.train.observe import accuracies, observe
-from eigenclean.train.pool import Pool
+from eigenclean.train.data.pool import Pool
+from eigenclean.train.loop.best import Best
+from eigenclean.train.loop.device import make_accelerator
+from eigenclean.train.loop.epoch import Augment, Lessons
+from eigenclean.train.loop.learner import Learner, follow_schedule, make_optimiser
+from eigenclean.train.loop.margins import MarginHistory
+from eigenclean.train.loop.memory import together
+from eigenclean.train.loop.observe import accuracies, observe
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import Selector

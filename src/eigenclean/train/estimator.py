@@ -15,12 +15,12 @@ from eigenclean.extras import require
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
 from eigenclean.sources import as_vector
-from eigenclean.train.inputs import Inputs, as_inputs, some_of
+from eigenclean.train.data.inputs import Inputs, as_inputs, some_of
+from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes import RECIPES
 from eigenclean.train.recipes import recipe as make_recipe
 from eigenclean.train.selectors import Selector
-from eigenclean.train.split import held_out
 from eigenclean.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         ``run`` adds facts of the run (seconds, data_hash) to the summary of the verdict.
         """
         self._check_fitted()
-        from eigenclean.train.saving import save_model
+        from eigenclean.train.storage.model_files import save_model
 
         save_model(self, folder, run)
 
@@ -177,7 +177,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """Read what `save` wrote; ``net`` is needed for a network that has no name."""
         require("torch", extra="train", caller=_BY)
         require("safetensors", extra="train", caller=_BY)
-        from eigenclean.train.saving import load_model
+        from eigenclean.train.storage.model_files import load_model
 
         return load_model(folder, net)
 
@@ -216,7 +216,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return make_net(net, self.inputs_.seen, k, **options)
 
     def _augment(self, array: Any) -> Any:
-        from eigenclean.train.variation import variation
+        from eigenclean.train.data.augmentation import variation
 
         return variation(self.recipe_.augment, images=array.ndim > 2)
 
@@ -241,7 +241,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     def _learned(self, engine: "Engine", folder: str | os.PathLike[str] | None, resume: bool) -> None:
         """Train, then take over what came of it."""
-        from eigenclean.train.keeping import Checkpoints, MetricsFile
+        from eigenclean.train.storage.run_files import Checkpoints, MetricsFile
 
         start = None
         if folder is not None:
@@ -266,8 +266,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     def _logits(self, X: Any) -> Float64s:
         self._check_fitted()
-        from eigenclean.train.observe import outputs
-        from eigenclean.train.pool import as_doubles
+        from eigenclean.train.data.pool import as_doubles
+        from eigenclean.train.loop.observe import outputs
 
         array = self.inputs_.checked(X, by=_BY)
         pool = self.inputs_.pool(array, np.zeros(len(array), dtype=np.intp), self.classes_)
@@ -294,7 +294,7 @@ def _verdict(engine: "Engine") -> Verdict:
     if found is not None:
         return found
     from eigenclean.detect import detector
-    from eigenclean.train.observe import observe
+    from eigenclean.train.loop.observe import observe
 
     judge = detector()
     evidence = observe(engine.networks[0], engine.pool, [judge.consumes])

@@ -6,7 +6,7 @@ from typing import Any
 
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
-from eigenclean.train.part import checked
+from eigenclean.train.component import checked
 
 OPTIMISERS = ("adam", "adamw", "sgd")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from eigenclean.errors import InvalidOption
+from eigenclean.train.component import checked
 from eigenclean.train.optimiser import Optimiser
-from eigenclean.train.part import checked
 from eigenclean.train.selectors import KeepAll, Selector, by_name
 from eigenclean.train.stage import Stage, Turn
 

@@ -7,8 +7,8 @@ from typing import Any
 from eigenclean.errors import InvalidOption
 from eigenclean.losses import LOSSES
 from eigenclean.names import check_name
+from eigenclean.train.component import Part, checked
 from eigenclean.train.optimiser import Optimiser
-from eigenclean.train.part import Part, checked
 from eigenclean.train.selectors import KeepAll, Selector, selector_from_dict
 from eigenclean.train.steps import ONE_LOOK, STEPS
 

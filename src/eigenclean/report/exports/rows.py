@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenclean.arrays import Ints, row_chunks
 from eigenclean.sources import Source
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles
 from eigenclean.verdict import Verdict
 
 _PIECE = 1 << 14  # rows at a time

@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import tag, title
-from eigenclean.report.words import between, count, isolate, percent, plural
+from eigenclean.report.formatting import between, count, isolate, percent, plural
 
 
 def certainty_bar(bands: list[dict[str, Any]]) -> Markup:

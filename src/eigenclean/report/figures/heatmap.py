@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import picture, tag, text, title
-from eigenclean.report.words import isolate, percent, short
+from eigenclean.report.formatting import isolate, percent, short
 
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
 _MOST_LETTERS = 18

@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import path, picture, tag, text, title
-from eigenclean.report.words import count, isolate, score
+from eigenclean.report.formatting import count, isolate, score
 
 WIDTH, HEIGHT = 260, 128
 _BASE = HEIGHT - 16  # the axis; below it is room for its numbers

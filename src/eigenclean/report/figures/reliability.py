@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import path, picture, tag, text, title
-from eigenclean.report.words import compact, percent, plural
+from eigenclean.report.formatting import compact, percent, plural
 
 WIDTH, HEIGHT = 580, 452
 _LEFT, _TOP, _SIDE = 66, 30, 480  # the plot is a little wider than high

@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import picture, tag, title
-from eigenclean.report.words import isolate, plural, probability, short
+from eigenclean.report.formatting import isolate, plural, probability, short
 
 WIDTH, HEIGHT = 960, 600
 MOST_COLOURS = 10  # more colours than this nobody can tell apart

@@ -11,8 +11,7 @@ import numpy as np
 from eigenclean.errors import InvalidOption
 from eigenclean.patch import RELABEL, Patch
 from eigenclean.sources.base import Source
-from eigenclean.sources.hf import HfRows
-from eigenclean.sources.image_files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.fitting import Decided, Fit, decided, fit_patch, put
 from eigenclean.sources.relabel.folder import is_class_folder, move_images
@@ -23,6 +22,7 @@ from eigenclean.sources.relabel.writing import (
     write_saved_dataset,
     writer_of,
 )
+from eigenclean.sources.tabular.hf import HfRows
 
 __all__ = ["Decided", "Fit", "apply_patch", "decided", "fit_patch"]
 

@@ -11,7 +11,7 @@ from numpy.lib import format as npy_format
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.mapped import read_header
+from eigenclean.sources.arrays.mapped import read_header
 from eigenclean.sources.reading import reading
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.undo import Undo

@@ -8,10 +8,10 @@ from eigenclean.arrays import Array, Bools, Ints, preview
 from eigenclean.errors import InvalidData
 from eigenclean.patch import KEEP, RELABEL, REMOVE, Patch
 from eigenclean.sources.base import Source, fingerprint
-from eigenclean.sources.delimited import CsvRows
-from eigenclean.sources.image_files import ImageFiles
-from eigenclean.sources.images import ImageSource
+from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.relabel.folder import Whereabouts, find_images, is_class_folder
+from eigenclean.sources.tabular.delimited import CsvRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eigenclean.sources.ipc import open_ipc, record_batches
 from eigenclean.sources.reading import reading
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.columns import LabelColumn
+from eigenclean.sources.tabular.arrow import open_ipc, record_batches
 
 _START = 8  # a file is a stream with eight bytes before it
 _CODECS: tuple[Any, ...] = (None, "lz4", "zstd")

@@ -17,11 +17,6 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidOption
 from eigenclean.files import make_folder, replacing, write_json
 from eigenclean.sources.base import Source
-from eigenclean.sources.columns import LABEL_NAMES
-from eigenclean.sources.delimited import CsvRows
-from eigenclean.sources.hf import STATE, HfRows
-from eigenclean.sources.ipc import IpcRows
-from eigenclean.sources.parquet import ParquetRows
 from eigenclean.sources.relabel.arrays import relabel_npy, relabel_npz
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.delimited import relabel_csv
@@ -29,6 +24,11 @@ from eigenclean.sources.relabel.ipc import relabel_ipc
 from eigenclean.sources.relabel.lines import relabel_lines
 from eigenclean.sources.relabel.parquet import relabel_parquet
 from eigenclean.sources.relabel.undo import Undo
+from eigenclean.sources.tabular.arrow import IpcRows
+from eigenclean.sources.tabular.columns import LABEL_NAMES
+from eigenclean.sources.tabular.delimited import CsvRows
+from eigenclean.sources.tabular.hf import STATE, HfRows
+from eigenclean.sources.tabular.parquet import ParquetRows
 
 Write = Callable[[Path, Path, Change, Undo], None]
 _LONGEST = 64  # characters of a fingerprint that Hugging Face accepts

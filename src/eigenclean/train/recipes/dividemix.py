@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from eigenclean.train.part import Part
+from eigenclean.train.component import Part
 from eigenclean.train.presets import Preset, choose
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.frame import assembled, selecting

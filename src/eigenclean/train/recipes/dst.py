@@ -4,7 +4,7 @@ No code of the method (arXiv 2103.00813) is public; schedule and networks are Di
 are not to be expected from it.
 """
 
-from eigenclean.train.part import Part
+from eigenclean.train.component import Part
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.dividemix import OWN

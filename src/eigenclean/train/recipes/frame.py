@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from eigenclean.train.part import Part
+from eigenclean.train.component import Part
 from eigenclean.train.presets import Preset
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.selectors import KeepAll, Selector, by_name

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eigenclean.train.part import Part
+from eigenclean.train.component import Part
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.frame import selecting, two_stages

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from eigenclean.names import check_name
-from eigenclean.train.part import checked
+from eigenclean.train.component import checked
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.averaged_losses import AveragedLosses
 from eigenclean.train.selectors.base import BatchSelector, Memory, Selector

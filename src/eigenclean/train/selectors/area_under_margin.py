@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from eigenclean.arrays import encode_labels
-from eigenclean.detect.small_loss import TogetherCut
+from eigenclean.detect.baselines.small_loss import TogetherCut
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection

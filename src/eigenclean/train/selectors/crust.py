@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from eigenclean.arrays import ClassRows, Float64s, Ints, encode_labels
-from eigenclean.detect.crust import greedy_medoids
+from eigenclean.detect.baselines.crust import greedy_medoids
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection

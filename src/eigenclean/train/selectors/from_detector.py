@@ -12,7 +12,7 @@ from eigenclean.detect import Detector
 from eigenclean.detect.options import build_detector
 from eigenclean.errors import EigencleanWarning, InvalidOption
 from eigenclean.evidence import Evidence
-from eigenclean.train.part import plain_options
+from eigenclean.train.component import plain_options
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory, Selector
 

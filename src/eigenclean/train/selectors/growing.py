@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from eigenclean.detect import Detector
-from eigenclean.detect.topofilter import TopoFilter
+from eigenclean.detect.baselines.topofilter import TopoFilter
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection

@@ -1,0 +1,1 @@
+"""The laboratory: benchmarks, the executable paper, its analyses and its theory."""

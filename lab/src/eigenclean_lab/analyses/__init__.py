@@ -1,0 +1,53 @@
+"""The paper's analyses: numbers from arrays, and a picture of each on matplotlib axes."""
+
+from eigenclean_lab.analyses.alignment import AlignmentHeatmap, alignment_heatmap, plot_alignment_heatmap
+from eigenclean_lab.analyses.comparison import (
+    Comparison,
+    compare_detectors,
+    compare_verdicts,
+    compare_with_mcd,
+    mean_against_eigenvector,
+    plot_comparison,
+)
+from eigenclean_lab.analyses.dynamics import FDynamics, f_dynamics, plot_f_dynamics
+from eigenclean_lab.analyses.fraction import FractionCurve, fraction_curve, plot_fraction_curve
+from eigenclean_lab.analyses.histogram import ScoreHistogram, clean_noisy_histogram, plot_score_histogram
+from eigenclean_lab.analyses.shift import (
+    EigenvectorShift,
+    eigenvector_shift,
+    plot_eigenvector_shift,
+    plot_shift_by_rate,
+)
+from eigenclean_lab.analyses.spectrum import Spectrum, eigenvalue_spectrum, plot_spectrum
+from eigenclean_lab.analyses.zeta import ZetaCurve, plot_zeta_sensitivity, zeta_sensitivity
+
+__all__ = [
+    "AlignmentHeatmap",
+    "Comparison",
+    "EigenvectorShift",
+    "FDynamics",
+    "FractionCurve",
+    "ScoreHistogram",
+    "Spectrum",
+    "ZetaCurve",
+    "alignment_heatmap",
+    "clean_noisy_histogram",
+    "compare_detectors",
+    "compare_verdicts",
+    "compare_with_mcd",
+    "eigenvalue_spectrum",
+    "eigenvector_shift",
+    "f_dynamics",
+    "fraction_curve",
+    "mean_against_eigenvector",
+    "plot_alignment_heatmap",
+    "plot_comparison",
+    "plot_eigenvector_shift",
+    "plot_f_dynamics",
+    "plot_fraction_curve",
+    "plot_score_histogram",
+    "plot_shift_by_rate",
+    "plot_spectrum",
+    "plot_zeta_sensitivity",
+    "zeta_sensitivity",
+]

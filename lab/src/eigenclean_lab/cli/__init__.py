@@ -1,0 +1,1 @@
+"""Commands of the laboratory, loaded by `eigenclean` through entry points."""

@@ -1,0 +1,154 @@
+"""What a cell learns from: labels with errors, some of them set apart, and right labels to test on."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, encode_labels
+from eigenclean.errors import InvalidData
+from eigenclean.noise import Noise, corrupt, parse_noise
+from eigenclean.sources import Source, open_source
+from eigenclean.train.data.inputs import as_inputs, some_of
+from eigenclean.train.data.split import held_out
+from eigenclean.truth import Truth
+from eigenclean_lab.bench import quality_data
+from eigenclean_lab.bench.quality_data import MissingData
+from eigenclean_lab.bench.train_data import TrainingSetting
+from eigenclean_lab.reproduce.profiles import PEOPLE, Data
+
+APART = 0.1  # share of the samples that choose the best epoch
+_TEST = 0.25  # share of the texts that are tested on
+_BY = "reproduce"
+Pair = tuple[Any, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One draw of a setting.
+
+    Attributes:
+        inputs: images or features to learn from.
+        labels: as given.
+        truth: the right labels; None when nobody knows them.
+        validation: samples that choose the best epoch; None when there are none.
+        test: samples with right labels.
+        imagenet: a second test, for WebVision.
+    """
+
+    inputs: Any
+    labels: Array
+    truth: Truth | None
+    validation: Pair | None
+    test: Pair
+    imagenet: Pair | None = None
+
+    @property
+    def noise_rate(self) -> float | None:
+        """Share of labels that are wrong, if it is known."""
+        return None if self.truth is None else self.truth.noise_rate(self.labels)
+
+    def inputs_hash(self) -> str:
+        """A fingerprint of what is learned from, without the labels."""
+        if isinstance(self.inputs, np.ndarray):
+            content = np.ascontiguousarray(self.inputs).reshape(-1).view(np.uint8)
+            return hashlib.blake2b(content.data, digest_size=8).hexdigest()
+        return str(self.inputs.digest())
+
+    def noise_hash(self) -> str:
+        """A fingerprint of all noisy labels: equal draws, equal hash."""
+        digest = hashlib.blake2b(digest_size=8)
+        for labels in (self.labels, *(() if self.validation is None else (self.validation[1],))):
+            digest.update("\n".join(map(str, labels.tolist())).encode() + b"\0")
+        return digest.hexdigest()
+
+
+def make_case(
+    data: Data, noise: str, seed: int, folder: Path | None, *, validated: bool, draw: int | None = None
+) -> Case:
+    """The draw for this seed; `MissingData` says what is needed.
+
+    Samples are split by their right labels, then both parts are made wrong, each by a draw of its own. Another
+    ``draw`` splits the same samples otherwise and makes other labels wrong.
+    """
+    drawn = seed if draw is None else draw
+    if ":" in data.source:
+        return _published(data, noise, drawn, folder, validated)
+    people = data.people if noise == PEOPLE else None
+    recorded = None if people is None or ":" in people else people
+    most = 10**9 if data.samples is None else data.samples
+    whole = (_texts if data.source == "banking77" else _rows)(data.source, recorded, folder, seed, most)
+    made = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
+    return _split_and_spoilt(whole, made, drawn, validated)
+
+
+def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+    found = TrainingSetting(source, people).make(folder, seed, most)
+    return Case(found.inputs, found.labels, found.truth, None, found.test)
+
+
+def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+    """Features of texts; a quarter of each class is tested on."""
+    found = quality_data.Setting(source, people).make(folder, seed)
+    apart = held_out(found.labels, _TEST, random_state=seed)
+    rows = np.flatnonzero(~apart)
+    rows = np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])
+    labels = found.labels[rows]
+    return Case(found.features[rows], labels, Truth(labels), None, (found.features[apart], found.labels[apart]))
+
+
+def _split_and_spoilt(whole: Case, noise: Noise | None, seed: int, validated: bool) -> Case:
+    assert whole.truth is not None
+    right, classes = whole.truth.labels, encode_labels(whole.truth.labels)[0]
+    apart = held_out(right, APART if validated else 0.0, random_state=seed)
+    parts = []
+    for number, rows in enumerate((np.flatnonzero(~apart), np.flatnonzero(apart))):
+        inputs, labels = some_of(whole.inputs, rows), whole.labels[rows]
+        if noise is not None and len(rows):
+            drawn = np.random.default_rng([seed, number])
+            pixels = _rows_of(inputs) if noise.name == "instance" else None
+            labels = corrupt(right[rows], noise, random_state=drawn, features=pixels, classes=classes).labels
+        parts.append((inputs, labels))
+    (inputs, labels), other = parts
+    truth = Truth(right[~apart])
+    return replace(whole, inputs=inputs, labels=labels, truth=truth, validation=other if validated else None)
+
+
+def _rows_of(inputs: Any) -> Array:
+    return np.asarray(inputs).reshape(len(inputs), -1)
+
+
+# The data sets themselves.
+
+
+def _published(data: Data, noise: str, seed: int, folder: Path | None, validated: bool) -> Case:
+    train, val, test, imagenet = _splits(data, folder)
+    inputs = as_inputs(train.images, by=_BY)
+    own_test = _pair(test if test is not None else val)
+    assert own_test is not None
+    if noise != PEOPLE:
+        whole = Case(inputs, train.labels, Truth(train.labels), None, own_test)
+        return _split_and_spoilt(whole, data.noise(noise), seed, validated)
+    # Labels that came with the data: nobody knows the right ones; the validation samples are checked ones.
+    return Case(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
+
+
+def _splits(data: Data, folder: Path | None) -> Iterator[Any]:
+    if folder is None:
+        raise MissingData(f"needs {data.needs}")
+    name = data.source.format(data=folder)
+    try:
+        train = open_source(name, split="train")
+        apart = (
+            open_source(name, split=one) if one in train.splits else None for one in ("val", "test", "imagenet")
+        )
+        return iter((train, *apart))
+    except InvalidData as error:
+        raise MissingData(f"needs {data.needs}; {error}") from None
+
+
+def _pair(source: Source | None) -> Pair | None:
+    return None if source is None else (as_inputs(source.images, by=_BY), source.labels)

@@ -1,0 +1,218 @@
+"""The picture of an experiment, as SVG: equal results give an equal file."""
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenclean_lab.reproduce.cells import Cell
+from eigenclean_lab.reproduce.compare import Table
+from eigenclean_lab.reproduce.values import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
+INKS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f")
+_STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
+_ACROSS = 4
+
+
+def draw(table: Table) -> str:
+    """The picture as SVG text; an empty text when there is nothing to draw."""
+    if not table.is_measured:
+        return ""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):
+        figure = Figure(layout="constrained")
+        _DRAWN[table.experiment.picture](table, figure)
+        content = BytesIO()
+        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": "eigenclean"})
+    # Trailing blanks and the declaration are of no use to anyone.
+    lines = content.getvalue().decode("utf-8").splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _dots(table: Table, figure: "Figure") -> None:
+    """A panel for each column and each unit: dots for what was measured, diamonds for what the paper says."""
+    rows = [row.name for row in table.experiment.rows]
+    drawn = [
+        (column.name, together)
+        for together in _drawn_together(table)
+        for column in table.experiment.columns
+        if any(table.value(row, column.name, together[0].key) is not None for row in rows)
+    ]
+    units = len({together for _, together in drawn})
+    across = min(_ACROSS, len(drawn) // units)  # each unit begins a line of its own
+    panels = _panels(figure, len(drawn), 1.9, 0.7 + 0.22 * len(rows), across=across, sharey=True)
+    printed = False
+    for axes, (column, together) in zip(panels, drawn, strict=True):
+        for number, shown in reversed(list(enumerate(together))):  # the first is drawn last, on top
+            for place, row in enumerate(rows):
+                entry = table.entries[row, column, shown.key]
+                if entry.paper is not None:
+                    printed = True
+                    fill = "none" if number else THEIRS
+                    axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor=fill)
+                if entry.measured is not None:
+                    fill = "none" if number else OURS
+                    value, spread = entry.measured.mean, entry.measured.deviation
+                    axes.errorbar(
+                        value, place, xerr=spread, fmt="o", color=OURS, markersize=4, markerfacecolor=fill
+                    )
+        axes.set_title(column if units == 1 else f"{column}: {together[0].title}", loc="left")
+        axes.set_yticks(range(len(rows)), rows)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+    first, *second = drawn[0][1]
+    words = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
+        f", circle: {one.title}" for one in second
+    )
+    also = "\ndiamond: the same in the paper, on its own data" if printed else ""
+    figure.supxlabel(f"{words}, with deviation over the seeds{also}", fontsize=8)
+
+
+def _drawn_together(table: Table) -> list[tuple[Shown, ...]]:
+    """Figures of one unit share a panel: the main ones, and those that can be compared with the paper's."""
+    experiment = table.experiment
+    by_unit: dict[float, list[Shown]] = {}
+    for shown in experiment.figures:
+        compared = shown.comparable and experiment.paper.get(shown.key)
+        measured = any(entry.measured is not None for (*_, key), entry in table.entries.items() if key == shown.key)
+        if measured and (shown in experiment.main_figures or compared):
+            by_unit.setdefault(shown.scale, []).append(shown)
+    return [tuple(together[:2]) for together in by_unit.values()]
+
+
+def _rates(table: Table, figure: "Figure") -> None:
+    """Lines over the noise rate."""
+    (axes,) = _panels(figure, 1, 4.8, 3.0)
+    shown = table.experiment.figures[0]
+    for ink, row in zip(INKS, table.experiment.rows, strict=False):
+        measured, printed = [], []
+        for column in table.experiment.columns:
+            entry, rate = table.entries[row.name, column.name, shown.key], float(column.noise.partition(":")[2])
+            if entry.measured is not None:
+                measured.append((rate, entry.measured.mean, entry.measured.deviation or 0.0))
+            if entry.paper is not None:
+                printed.append((rate, entry.paper.mean))
+        if measured:
+            x, y, spread = zip(*measured, strict=True)
+            axes.errorbar(x, y, yerr=spread, fmt="o-", color=ink, markersize=4, label=f"{row.name}, measured")
+        if printed:
+            axes.plot(
+                *zip(*printed, strict=True), "D--", color=ink, markerfacecolor="none", label=f"{row.name}, paper"
+            )
+    axes.set_xlabel("share of labels drawn anew")
+    axes.set_ylabel(shown.title)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+
+
+def _curves(table: Table, figure: "Figure") -> None:
+    """F of what is learned from, epoch by epoch, a panel for each column."""
+    columns = [column.name for column in table.experiment.columns if _has_curve(table, column.name)]
+    panels = _panels(figure, len(columns), 3.4, 2.6, sharey=True)
+    for axes, column in zip(panels, columns, strict=True):
+        for ink, row in zip(INKS, table.experiment.rows, strict=False):
+            for number, cell in enumerate(_measured(table.cells[row.name, column, "train"])):
+                y = [np.nan if value is None else value for value in cell.curves.get("f", ())]
+                label = row.name if number == 0 else None
+                axes.plot(range(1, len(y) + 1), y, color=ink, linewidth=1.4, alpha=0.85, label=label)
+        axes.set_title(column, loc="left")
+        axes.set_xlabel("epoch")
+    panels[0].set_ylabel("F of the kept")
+    panels[0].legend(frameon=False)
+
+
+def _has_curve(table: Table, column: str) -> bool:
+    cells = [cell for row in table.experiment.rows for cell in table.cells[row.name, column, "train"]]
+    return any(cell.curves.get("f") for cell in _measured(cells))
+
+
+def _fractions(table: Table, figure: "Figure") -> None:
+    """Cosine with the eigenvector of the whole class, against the share that was looked at."""
+    (axes,) = _panels(figure, 1, 4.8, 3.0)
+    for ink, column in zip(INKS, table.experiment.columns, strict=False):
+        cells = _measured(table.cells[table.experiment.rows[0].name, column.name, "fraction"])
+        if cells:
+            x = cells[0].curves["fractions"]
+            middle, low, high = (
+                np.mean([cell.curves[name] for cell in cells], axis=0) for name in ("cosine", "low", "high")
+            )
+            axes.plot(x, middle, "o-", color=ink, markersize=4, label=f"{column.name}, mean over classes")
+            axes.fill_between(x, low, high, color=ink, alpha=0.15, linewidth=0)
+    for _, column_name in table.experiment.paper["fraction.one_percent"]:
+        value = table.experiment.paper["fraction.one_percent"]["subset", column_name].mean
+        axes.plot(0.01, value, "D", color="#222222", markerfacecolor="none", label=f"{column_name}, paper")
+    axes.set_xscale("log")
+    axes.set_xlabel("share of each class")
+    axes.set_ylabel("cosine with the eigenvector of all")
+    axes.legend(frameon=False, loc="lower right")
+
+
+def _planes(table: Table, figure: "Figure") -> None:
+    """Classes by angles: clean minus noisy alignment, of the first seed."""
+    cell = next(cell for cells in table.cells.values() for cell in _measured(cells))
+    values = np.array([[np.nan if one is None else one for one in row] for row in cell.curves["values"]])
+    angles = np.degrees(np.array(cell.curves["angles"]))
+    tall = min(4.5, 0.8 + 0.2 * len(values))
+    (axes,) = _panels(figure, 1, 5.6, tall)
+    bound = float(np.nanmax(np.abs(values)))
+    shown = axes.imshow(
+        values, aspect="auto", cmap="RdBu", vmin=-bound, vmax=bound, extent=(0, 360, len(values) - 0.5, -0.5)
+    )
+    there = np.flatnonzero(np.isfinite(values).any(axis=1))  # a class without wrong labels has no value
+    axes.plot(angles[np.nanargmax(values[there], axis=1)], there, "x", color="#222222", markersize=4)
+    if len(values) <= 20:
+        axes.set_yticks(range(len(values)), cell.curves["classes"])
+    axes.set_ylabel("class")
+    axes.set_xlabel("angle to the eigenvector in degrees; × where a class has its highest value")
+    axes.grid(False)
+    figure.colorbar(shown, ax=axes, label="clean − noisy")
+
+
+def _theory(table: Table, figure: "Figure") -> None:
+    """As the theorem draws itself, from the cells of its grid."""
+    from eigenclean_lab.theory.theorem1_plot import draw_theorem1
+    from eigenclean_lab.theory.theorem2_plot import draw_theorem2
+
+    cell = next(cell for cells in table.cells.values() for cell in _measured(cells))
+    drawn = {"theorem1": draw_theorem1, "theorem2": draw_theorem2}[table.experiment.name]
+    figure.set_size_inches(9.0, 3.6)
+    drawn([SimpleNamespace(**one) for one in cell.curves["cells"]], figure)
+
+
+def _measured(cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.status == "measured"]
+
+
+def _panels(
+    figure: "Figure", count: int, wide: float, tall: float, across: int = _ACROSS, **options: Any
+) -> "list[Axes]":
+    across = min(across, count)
+    down = -(-count // across)
+    figure.set_size_inches(max(4.4, 1.0 + wide * across), 0.5 + tall * down)  # wide enough for the legend below
+    made = list(figure.subplots(down, across, squeeze=False, **options).flat)
+    for axes in made:
+        axes.grid(color=GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    for axes in made[count:]:
+        axes.set_axis_off()
+    return made[:count]
+
+
+_DRAWN: dict[str, "Callable[[Table, Figure], None]"] = {
+    "dots": _dots,
+    "rates": _rates,
+    "curves": _curves,
+    "fractions": _fractions,
+    "planes": _planes,
+    "theory": _theory,
+}

@@ -1,0 +1,462 @@
+"""`bench train`: recipes are compared fairly; cells are measured once, marked when they cannot be, never lost."""
+
+import gzip
+import json
+import struct
+import xml.etree.ElementTree as ET
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
+from eigenclean.noise import Noise
+from eigenclean.train import RECIPES, RobustClassifier, recipe
+from eigenclean.train.engine import Engine
+from eigenclean.truth import Truth
+from eigenclean_lab.bench import code, quality_data, train, train_cells, train_data, train_speed
+from eigenclean_lab.bench.code import code_hash
+from eigenclean_lab.bench.detect import Must, Result
+from eigenclean_lab.bench.quality_data import MissingData
+from eigenclean_lab.bench.train import SCHEDULES, make_recipe, measure, run, summary_rows
+from eigenclean_lab.bench.train_bare import bare_loop, dividemix_passes
+from eigenclean_lab.bench.train_cells import Cell, fingerprint, read_cells, write_cells
+from eigenclean_lab.bench.train_claims import CLAIMS, findings
+from eigenclean_lab.bench.train_data import SETTINGS
+from eigenclean_lab.bench.train_plot import plot_training
+from eigenclean_lab.cli.bench import bench
+
+FIGURES = {"last": 0.5, "best": 0.6, "f": 0.7, "kept": 0.8, "noise_rate": 0.4, "seconds": 2.0}
+
+
+def write_idx(path: Path, values: Array) -> None:
+    header = struct.pack(f">HBB{values.ndim}I", 0, 8, values.ndim, *values.shape)
+    path.write_bytes(gzip.compress(header + values.astype(np.uint8).tobytes()))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small files with the arrays of the real ones."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    clean = np.repeat(np.arange(10, dtype=np.uint8), 40)
+    features = (3 * rng.normal(size=(10, 12))[clean] + rng.normal(size=(400, 12))).astype(np.float16)
+    sets: dict[str, Any] = {}
+    for name, rate in (("aggre", 0.1), ("rand1", 0.2), ("worst", 0.4)):
+        sets[name] = np.where(rng.random(400) < rate, (clean + 1) % 10, clean).astype(np.uint8)
+    np.savez(folder / "cifar10_lite1_20k.npz", features=features, clean=clean, **sets)
+    (folder / "fashion-mnist").mkdir()
+    for prefix, n in (("train", 120), ("t10k", 60)):
+        labels = np.arange(n) % 10
+        images = np.clip(25 * labels[:, None, None] + rng.integers(20, size=(n, 28, 28)), 0, 255)
+        write_idx(folder / "fashion-mnist" / f"{prefix}-images-idx3-ubyte.gz", images)
+        write_idx(folder / "fashion-mnist" / f"{prefix}-labels-idx1-ubyte.gz", labels)
+    return folder
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of recipes in the order in which they were really trained; the training itself is left out."""
+    calls: list[str] = []
+
+    def counting(name: str, *rest: Any, **options: Any) -> Any:
+        calls.append(name)
+        return dict(FIGURES)
+
+    monkeypatch.setattr(train, "measure", counting)
+    return calls
+
+
+# Settings.
+
+
+def test_the_settings_are_those_of_the_issue() -> None:
+    cifar = ["sym-0", "sym-20", "sym-50", "sym-80", "asym-40", "instance-40"]
+    cifar += [f"human-{which}" for which in ("aggre", "rand1", "worst")]
+    expected = ["fashion/sym-50", "fashion/pair-40", *(f"cifar10/{name}" for name in cifar)]
+    assert list(SETTINGS) == [*expected, "digits/sym-50", "digits/pair-40"]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_tests_on_other_samples_with_right_labels(name: str, files: Path) -> None:
+    setting = SETTINGS[name]
+    case, same, other = (setting.make(files, seed, samples=100) for seed in (1, 1, 2))
+    for one, two in ((case.inputs, same.inputs), (case.labels, same.labels), (case.test[0], same.test[0])):
+        np.testing.assert_array_equal(one, two)
+    assert len(case.inputs) == len(case.labels) == len(case.truth)
+    assert len(case.test[0]) == len(case.test[1]) > 0
+    learned = {row.tobytes() for row in case.inputs}
+    if setting.data != "digits":  # of which some are alike
+        assert not learned & {row.tobytes() for row in case.test[0]}
+        assert learned != {row.tobytes() for row in other.inputs}
+    rate = case.truth.noise_rate(case.labels)
+    if isinstance(setting.noise, Noise):
+        assert setting.noise.nominal_rate is not None
+        assert 0.4 * setting.noise.nominal_rate < rate < 1.3 * setting.noise.nominal_rate
+    else:
+        assert (rate == 0) == (setting.noise is None)
+
+
+def test_test_labels_are_the_right_ones(files: Path) -> None:
+    case = SETTINGS["fashion/sym-50"].make(files, 0, samples=100)
+    assert case.inputs.shape == (100, 28, 28) and case.inputs.dtype == np.uint8
+    assert case.test[0].shape == (60, 28, 28)
+    shades = (case.test[0].mean(axis=(1, 2)) - 9.5) / 25
+    np.testing.assert_array_equal(np.round(shades), case.test[1])
+
+
+def test_missing_data_say_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_data, "_DEBIAN", tmp_path / "none")
+    for name, words in (("fashion/sym-50", "dataset-fashion-mnist"), ("cifar10/sym-50", "cifar10_lite1_20k.npz")):
+        with pytest.raises(MissingData, match=f"(?s){words}.*EIGENCLEAN_DATA"):
+            SETTINGS[name].make(tmp_path, 0)
+
+
+# A fair comparison.
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_learning_rate_is_the_same_for_all_recipes(schedule: str) -> None:
+    plans = {name: [turn.lr for turn in make_recipe(name, schedule).plan()] for name in RECIPES}
+    for name, rates in plans.items():
+        assert rates[-train.EPOCHS :] == plans["standard"], name
+    assert len({tuple(rates[-train.EPOCHS :]) for rates in plans.values()}) == 1
+
+
+def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
+    assert make_recipe("fine") == recipe("fine", preset="small")
+    assert make_recipe("fine", net="mlp") == recipe("fine", preset="head")
+    ends = {name: make_recipe("standard", name).plan()[-1].lr for name in SCHEDULES}
+    first = make_recipe("standard").plan()[0].lr
+    assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 20)
+    assert ends["late"] == pytest.approx(first / 10)
+    assert ends["steps"] == pytest.approx(first / 100)
+    searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[: train.EPOCHS]]
+    assert set(searching) == {first}  # the method itself keeps it constant there
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_epochs_are_those_of_one_training(name: str) -> None:
+    usual = recipe(name, preset="small").epochs
+    assert make_recipe(name, epochs=15).epochs == usual // 2
+    assert make_recipe(name, epochs=1).epochs >= len(recipe(name).stages)
+
+
+def test_only_those_who_ask_are_told_the_noise_rate() -> None:
+    told = make_recipe("co-teaching", noise_rate=0.4)
+    assert told == recipe("co-teaching", preset="small", forget_rate=0.4)
+    for name in set(RECIPES) - {"co-teaching", "co-teaching+"}:
+        assert make_recipe(name, noise_rate=0.4) == make_recipe(name)
+
+
+def test_figures_are_those_of_the_run() -> None:
+    case = SETTINGS["digits/sym-50"].make(None, 3)
+    found = measure("fine", case, seed=3, epochs=6, device="cpu")
+    model = RobustClassifier(make_recipe("fine", epochs=6, net="mlp"), net="mlp", random_state=3, device="cpu")
+    model.fit(case.inputs, case.labels, test=case.test)
+    kept = ~model.verdict_.flagged
+    right = case.labels == case.truth.labels
+    assert found["last"] == pytest.approx(model.score(*case.test))
+    assert found["best"] == max(record["test_accuracy"] for record in model.history_)
+    assert found["kept"] == pytest.approx(kept.mean())
+    assert found["f"] == pytest.approx(2 * (kept & right).sum() / (kept.sum() + right.sum()))
+    assert found["noise_rate"] == pytest.approx(1 - right.mean())
+    assert found["seconds"] > 0 and set(found) == set(train_cells.FIGURES)
+
+
+def test_the_truth_changes_no_accuracy() -> None:
+    case = SETTINGS["digits/sym-50"].make(None, 0)
+    blind = replace(case, truth=Truth(np.roll(case.truth.labels, 1)))
+    known, unknown = (measure("judge", one, epochs=3, device="cpu") for one in (case, blind))
+    for figure in ("last", "best", "kept"):
+        assert known[figure] == unknown[figure]
+    assert known["f"] > unknown["f"]
+
+
+# Cells.
+
+
+def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
+    file = tmp_path / train_cells.FILE
+
+    def go(**options: Any) -> list[Cell]:
+        return run(**{
+            "recipes": ["standard", "fine"], "settings": "digits/*", "seeds": 1, "known": read_cells(file),
+            "save": lambda cells: write_cells(file, cells, {}), **options,
+        })  # fmt: skip
+
+    first = go()
+    assert counted == ["standard", "fine"] * 2
+    assert go() == first and len(counted) == 4
+    go(seeds=2)
+    assert len(counted) == 8
+    go(seeds=2, again=True)
+    assert len(counted) == 16
+    go(schedule="constant")  # beside the others, not in their place
+    assert len(counted) == 20 and len(read_cells(file)) == 12
+    old = read_cells(file)
+    write_cells(file, [replace(old[0], key="another"), replace(old[1], status="failed"), *old[2:]], {})
+    go(seeds=2), go(schedule="constant")
+    assert len(counted) == 22 and len(read_cells(file)) == 12
+    go(epochs=4)
+    assert len(counted) == 26 and len(read_cells(file)) == 12  # another number of epochs is another result
+
+
+def test_seeds_come_one_after_the_other(counted: list[str]) -> None:
+    cells = run(recipes=["fine"], settings="digits/*", seeds=2)
+    assert [(cell.seed, cell.setting) for cell in cells] == [
+        (seed, f"digits/{kind}") for seed in (0, 1) for kind in ("sym-50", "pair-40")
+    ]
+
+
+def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file, calls = tmp_path / train_cells.FILE, 0
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return dict(FIGURES)
+
+    monkeypatch.setattr(train, "measure", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(recipes=["fine"], settings="digits/*", save=lambda cells: write_cells(file, cells, {}))
+    assert {cell.setting for cell in read_cells(file)} == {"digits/sym-50", "digits/pair-40"}
+
+
+def test_what_cannot_run_is_marked_and_the_rest_goes_on(
+    monkeypatch: pytest.MonkeyPatch, files: Path, counted: list[str]
+) -> None:
+    (missing,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1)
+    assert missing.status == "missing" and "cifar10_lite1_20k.npz" in missing.note and counted == []
+    (found,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[missing])
+    assert found.status == "measured"
+
+    def troubled(name: str, *rest: Any, **options: Any) -> Any:
+        if name == "fine":
+            raise RuntimeError("no\nluck")
+        if name == "elr":
+            raise MissingExtra("needs torch, which is not installed")
+        return dict(FIGURES)
+
+    monkeypatch.setattr(train, "measure", troubled)
+    cells = run(recipes=["fine", "elr", "gce"], settings="digits/sym-50", seeds=1)
+    assert [cell.status for cell in cells] == ["failed", "missing", "measured"]
+    assert [cell.note for cell in cells] == ["RuntimeError: no luck", "needs torch, which is not installed", ""]
+    assert [row.seeds for row in summary_rows(cells)] == [0, 0, 1]
+
+
+def test_a_key_depends_on_recipe_data_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = SETTINGS["digits/sym-50"], SETTINGS["digits/pair-40"]
+    one, steady = make_recipe("fine"), make_recipe("fine", "constant")
+    key = fingerprint(one, first, 0, 100)
+    assert key == fingerprint(make_recipe("fine"), first, 0, 100)
+    keys = {key, fingerprint(one, second, 0, 100), fingerprint(one, first, 1, 100), fingerprint(one, first, 0, 50)}
+    keys |= {fingerprint(steady, first, 0, 100), fingerprint(make_recipe("gce"), first, 0, 100)}
+    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "edited")
+    keys.add(fingerprint(one, first, 0, 100))
+    assert len(keys) == 7
+
+
+def test_a_key_depends_on_the_code_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "|".join(patterns))
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(train_cells, "short_hash", lambda text: text)
+    for name, setting in (("standard", "digits/sym-50"), ("fine", "fashion/sym-50"), ("gce", "digits/sym-50")):
+        seen[name] = fingerprint(make_recipe(name), SETTINGS[setting], 0, 1)
+    assert "detect/" not in seen["standard"] and "detect/" in seen["fine"]  # who judges nobody needs no detector
+    assert "losses/gce.py" in seen["gce"] and "losses/gce.py" not in seen["standard"]
+    assert "nets/small_cnn.py" in seen["fine"] and "nets/mlp.py" in seen["gce"]
+
+
+def test_every_pattern_of_code_finds_files() -> None:
+    groups = (train_cells._TRAINING, train_cells._NETWORKS, train_cells._MEASURING, train_cells._JUDGING)
+    for pattern in (pattern for group in (*groups, train_cells._BESIDE) for pattern in group):
+        assert list(code._SOURCE.glob(pattern)), pattern
+
+
+def test_code_counts_but_comments_do_not(tmp_path: Path) -> None:
+    def hash_of(text: str, name: str = "a.py") -> str:
+        (tmp_path / name).write_text(text)
+        code_hash.cache_clear()
+        return code_hash("*.py", "train/state.py", root=tmp_path, beside=("train/state.py",))
+
+    (tmp_path / "train").mkdir()
+    first = hash_of('"""Doc."""\nx = 1  # why\n')
+    assert hash_of('"""Other."""\n\nx = 1\n') == first
+    assert hash_of("x = 2\n", "train/state.py") == first  # how a run is saved changes nothing about it
+    assert hash_of("x = 2\n") != first
+
+
+def test_cells_are_plain_json_and_strangers_are_refused(tmp_path: Path) -> None:
+    cell = Cell("fine", "digits/sym-50", 0, "preset", "k", "measured", "", FIGURES)
+    assert Cell(**json.loads(json.dumps(asdict(cell)))) == cell
+    for content in ("[]", "{", '{"cells": [{"recipe": "fine"}]}'):
+        (tmp_path / "x.json").write_text(content)
+        with pytest.raises(InvalidData, match="not a file of `eigenclean bench train`"):
+            read_cells(tmp_path / "x.json")
+    assert read_cells(tmp_path / "none.json") == []
+
+
+def test_unknown_names_are_one_sentence() -> None:
+    for options, words in (
+        ({"recipes": ["fien"]}, "did you mean 'fine'"),
+        ({"settings": "fashon/*"}, "no setting matches 'fashon/"),
+        ({"schedule": "step"}, "did you mean 'steps'"),
+        ({"seeds": 0}, "seeds must be 1 or more"),
+        ({"samples": 0}, "samples must be 1 or more"),
+    ):
+        with pytest.raises(InvalidOption, match=words):
+            run(**options)
+
+
+# Tables and claims.
+
+
+def cells_of(setting: str, **accuracies: list[float]) -> list[Cell]:
+    return [
+        Cell(name.replace("_", "-"), setting, seed, "preset", "k", "measured", "", {**FIGURES, "last": value})
+        for name, values in accuracies.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def test_rows_are_means_and_deviations_over_seeds() -> None:
+    (row,) = summary_rows(cells_of("fashion/sym-50", fine=[0.7, 0.8, 0.9]))
+    assert row.mean["last"] == pytest.approx(0.8) and row.deviation["last"] == pytest.approx(0.1)
+    (alone,) = summary_rows(cells_of("fashion/sym-50", fine=[0.7]))
+    assert alone.deviation == {} and alone.seeds == 1
+
+
+def test_claims_compare_seed_by_seed() -> None:
+    cells = cells_of(
+        "fashion/sym-50", standard=[0.7, 0.6], fine=[0.75, 0.7, 0.1], judge=[0.76, 0.8], dividemix=[0.9, 0.9]
+    )
+    found = {(one.better, one.than.split(",")[0]): one for one in findings(cells)}
+    first, second, third = (found["fine", "standard"], found["judge", "fine"], findings(cells)[-1])
+    assert first.difference == pytest.approx(0.075) and first.seeds == 2 and first.passed
+    assert first.deviation == pytest.approx(np.std([0.05, 0.1], ddof=1))
+    assert second.difference == pytest.approx(0.055) and second.passed
+    assert third.than == "fine, the best other recipe with one network"  # DivideMix has two
+    assert len(found) == 2  # that claim is about the same pair here; nobody else was measured
+
+
+def test_claims_are_promises_on_fashion_mnist_only() -> None:
+    (one,) = findings(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
+    assert one.passed is False and one.deviation is None and one.as_dict()["passed"] is False
+    (other,) = findings(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
+    assert other.bar is None and other.passed is None
+    names = {name for better, than, _ in CLAIMS for name in (better, than) if " " not in name}
+    assert names <= set(RECIPES)
+
+
+def test_the_picture_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
+    cells = [cell for name in SETTINGS for cell in cells_of(name, fine=[0.7, 0.8], standard=[0.5])][:-9]
+    missing = Cell("elr", "digits/pair-40", 0, "preset", "k", "missing", "needs data", {})
+    a, b = (plot_training([*cells, missing], tmp_path / name) for name in ("a.svg", "b.svg"))
+    assert a.read_bytes() == b.read_bytes()
+    assert ET.parse(a).getroot().tag.endswith("svg")
+    text = a.read_text()
+    assert "fashion/sym-50" in text and "standard" in text and "elr" not in text
+    with pytest.raises(InvalidData, match="nothing to plot"):
+        plot_training([missing], tmp_path / "c.svg")
+
+
+# Speed.
+
+
+def test_the_ratios_of_the_issue_are_measured() -> None:
+    state = torch.get_rng_state()
+    results = train_speed.run(train_speed.Sizes.quick())
+    assert torch.equal(torch.get_rng_state(), state)
+    promised = [result.must for result in results if result.must]
+    assert promised == ["<= 1.05x", "<= 0.1x", "<= 0.02x", "<= 1x", "<= 1.1x"]
+    assert all(result.ratio > 0 for result in results)
+    facts = train_speed.facts(results, busy=0.5)
+    assert json.loads(json.dumps(facts))["machine"]["threads"] >= 1
+
+
+def test_the_bare_loop_does_what_the_engine_does() -> None:
+    """From other weights and in another order, so that only how well they learn can be compared."""
+    pool = train_speed._images(512, (1, 28, 28))
+    make, chosen = train_speed._maker("small-cnn", pool), recipe("standard").with_epochs(4)
+    engine = Engine(chosen, make, pool, device="cpu").fit()
+    with train_speed._own_randomness():
+        loss, accuracy = bare_loop(make(), pool, chosen.optimiser, 4)
+    last = engine.history[-1]
+    assert accuracy == pytest.approx(last["train_accuracy"], abs=0.15) and accuracy > 0.2
+    assert loss == pytest.approx(last["loss"], abs=0.4)
+
+
+def test_the_bare_passes_are_as_many_steps_as_an_epoch_of_dividemix() -> None:
+    pool = train_speed._images(300, (1, 28, 28))
+    make, chosen = train_speed._maker("small-cnn", pool), recipe("dividemix", warm_up=1, epochs=2)
+    watch = train_speed.EpochClock()
+    engine = Engine(chosen, make, pool, device="cpu", callbacks=[watch]).fit()
+    assert len(watch.seconds) == len(watch.kept) == 1 and watch.seconds[0] > 0
+    settings = chosen.plan()[-1].optimiser
+    assert settings.batch_size == 64
+    with train_speed._own_randomness():
+        steps = dividemix_passes(engine.networks, pool, watch.kept[0], settings)
+    assert steps == sum(-(-kept // 64) for kept in watch.kept[0])
+
+
+# The command.
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(bench, ["train", *map(str, arguments)])
+
+
+def test_quick_is_digits_only_and_saves_nothing(tmp_path: Path) -> None:
+    done = invoke("--quick", "--recipes", "standard,f-coteaching", "--epochs", 3, "--out", tmp_path / "none")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "none").exists()
+    for words in ("digits/sym-50", "digits/pair-40", "standard", "f-coteaching", "last"):
+        assert words in done.output
+    assert "fashion" not in done.output
+
+
+def test_the_command_saves_shows_and_goes_on(tmp_path: Path, files: Path) -> None:
+    arguments = ["--recipes", "standard,fine", "--settings", "fashion/sym-50,cifar10/human-worst", "--seeds", 2,
+                 "--epochs", 2, "--samples", 60, "--data", files, "--device", "cpu", "--out", tmp_path]  # fmt: skip
+    done = invoke(*arguments, "--plot", tmp_path / "p.svg")
+    assert done.exit_code == 0, done.output
+    assert "±" in done.output and "fine over standard" in done.output and "cifar10/human-worst" in done.output
+    assert (tmp_path / "p.svg").is_file()
+    saved = json.loads((tmp_path / "bench_train.json").read_text())
+    assert len(saved["cells"]) == 8 and saved["machine"]["device"] == "cpu"
+    assert str(files) not in json.dumps(saved)
+    spoken = json.loads(invoke(*arguments, "--json").stdout)
+    assert {json.dumps(cell) for cell in spoken["cells"]} == {json.dumps(cell) for cell in saved["cells"]}
+    assert len(spoken["claims"]) == 2 and spoken["claims"][0]["seeds"] == 2
+
+
+def test_the_table_marks_what_is_missing_and_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(quality_data.VARIABLE, str(tmp_path))
+    done = invoke("--recipes", "fine", "--settings", "cifar10/sym-50", "--out", tmp_path)
+    assert done.exit_code == 0 and "fine *" in done.output
+    assert "needs cifar10_lite1_20k.npz" in " ".join(done.output.split())
+    cell = Cell("fine", "digits/sym-50", 0, "preset", "k", "failed", "ValueError: what", {})
+    monkeypatch.setattr(train, "run", lambda **options: [cell])
+    failed = invoke("--out", tmp_path)
+    assert failed.exit_code == 1 and "failed: ValueError: what" in failed.output
+
+
+def test_speed_is_saved_and_a_broken_promise_is_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = Result.timed("engine", "bare", (2.0, 1.0), Must("at most", 1.05))
+    monkeypatch.setattr(train_speed, "run", lambda sizes: [result])
+    done = invoke("--speed", "--out", tmp_path)
+    assert done.exit_code == 1 and "missed" in done.output
+    assert json.loads((tmp_path / "bench_train_speed.json").read_text())["cases"][0]["ratio"] == 2
+    quick = invoke("--speed", "--quick", "--json", "--out", tmp_path / "none")
+    assert quick.exit_code == 0 and not (tmp_path / "none").exists()
+    assert json.loads(quick.stdout)["cases"][0]["passed"] is False

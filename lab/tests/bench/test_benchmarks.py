@@ -1,0 +1,191 @@
+"""The benchmark runs, its yardstick is a true one, and what it says is saved and shown."""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+from typer.testing import CliRunner
+
+from eigenclean.arrays import ClassRows
+from eigenclean.detect import FINE
+from eigenclean.detect.cuts import GaussianCut
+from eigenclean.mixture import fit_mixtures
+from eigenclean.progress import listening, track
+from eigenclean_lab.bench import detect, timing
+from eigenclean_lab.bench.detect import Must, Result, Sizes, noisy_features, noisy_scores, record, run
+from eigenclean_lab.bench.published_way import published_p_clean, upper_posterior
+from eigenclean_lab.cli.bench import bench
+
+FIELDS = {
+    "case",
+    "yardstick",
+    "ours_seconds",
+    "yardstick_seconds",
+    "ratio",
+    "must",
+    "passed",
+    "note",
+}
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    return run(Sizes.quick())
+
+
+def test_every_case_gives_a_ratio(results: list[Result]) -> None:
+    ratios = np.array([result.ratio for result in results])
+    assert np.isfinite(ratios).all() and (ratios > 0).all()
+    promised = [result.must for result in results if result.must]
+    assert promised == ["<= 1.5x", ">= 250x faster", ">= 50x faster", ">= 20x faster", "<= 1x", "<= 0.5x", "<= 9x"]
+    assert all((result.passed is None) == (result.must is None) for result in results)
+    informed = [result.case for result in results if result.must is None]
+    assert any("keep_moments" in case for case in informed) and any("judge" in case for case in informed)
+    assert any(result.yardstick == "one read, X.sum()" for result in results)
+
+
+def test_posteriors_are_those_of_scikit_learn(results: list[Result]) -> None:
+    [posteriors] = [result for result in results if "posteriors" in result.case]
+    assert posteriors.passed
+
+
+def test_the_record_survives_json_and_names_no_place(results: list[Result]) -> None:
+    facts = json.loads(json.dumps(record(results, date="2026-01-02", busy=0.1), allow_nan=False))
+    assert facts["date"] == "2026-01-02"
+    assert {"cpu_count", "threads", "numpy", "scikit_learn", "blas"} <= facts["machine"].keys()
+    assert len(facts["cases"]) == len(results) and all(set(case) == FIELDS for case in facts["cases"])
+    assert [Result(**case) for case in facts["cases"]] == results
+    text = json.dumps(facts)
+    assert str(Path.home()) + "/" not in text and "site-packages" not in text
+
+
+def test_the_published_way_decides_as_fine_does() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=600)
+    X = np.maximum(rng.standard_normal((3, 40))[truth] * 3 + rng.standard_normal((600, 40)), 0).astype(np.float32)
+    y = np.where(rng.random(600) < 0.2, (truth + 1) % 3, truth)
+    ours = FINE(cut=GaussianCut(monotone=False, split="always")).fit(X, y).p_clean(X, y)
+    theirs = published_p_clean(X, y)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    np.testing.assert_array_equal(theirs > 0.5, y == truth)
+
+
+def test_the_yardstick_of_mixtures_is_ours_too() -> None:
+    scores, groups = noisy_scores(3, 500)
+    rows = ClassRows.of(groups, 3)
+    ours = fit_mixtures(scores, rows).posterior(scores, groups)
+    for k in range(3):
+        np.testing.assert_allclose(upper_posterior(scores[rows[k]]), ours[rows[k]], atol=1e-3)
+
+
+def test_features_are_unsorted_noisy_and_seeded() -> None:
+    X, y = noisy_features(2000, 64, classes=5, seed=3)
+    again, same = noisy_features(2000, 64, classes=5, seed=3)
+    np.testing.assert_array_equal(X, again)
+    np.testing.assert_array_equal(y, same)
+    assert X.dtype == np.float32 and X.min() == 0 and 0.1 < (X > 0).mean() < 0.9
+    assert set(y) == set(range(5)) and (np.diff(y) < 0).any()
+    assert not np.array_equal(X, noisy_features(2000, 64, classes=5, seed=4)[0])
+
+
+def test_a_promise_has_a_direction() -> None:
+    slow = Result.timed("a", "b", (3.0, 1.0), Must("at most", 2))
+    assert slow.ratio == 3 and slow.passed is False
+    fast = Result.timed("a", "b", (1.0, 30.0), Must("faster", 20))
+    assert fast.ratio == 30 and fast.passed is True
+    assert Result.timed("a", "b", (1.0, 2.0)).passed is None
+
+
+def test_the_best_of_several_turns_counts() -> None:
+    waits = iter([0.0, 0.05, 0.001, 0.05])
+    calls: list[str] = []
+
+    def ours() -> None:
+        calls.append("ours")
+        time.sleep(next(waits))
+
+    best, _ = timing.best_in_turns(ours, lambda: calls.append("yardstick"), repeats=3)
+    assert 0.001 <= best < 0.05
+    assert calls == ["ours", "yardstick"] * 4
+
+
+def test_a_slow_yardstick_runs_once_with_the_threads_that_suit_it() -> None:
+    def threads() -> int:
+        return max(int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas")
+
+    seen: list[int] = []
+    with timing.limited_threads(2):
+        usual = threads()
+        timing.best_around(
+            lambda: None, lambda: seen.append(threads()), lambda: time.sleep(0.2 * threads()), repeats=1
+        )
+        assert threads() == usual
+    assert seen == [1]
+
+
+def test_progress_is_heard_by_case_and_never_inside_the_timing() -> None:
+    heard: list[str] = []
+
+    class Ear:
+        def begin(self, what: str, total: float) -> int:
+            heard.append(what)
+            return 0
+
+        def advance(self, handle: int, amount: float) -> None:
+            pass
+
+        def end(self, handle: int) -> None:
+            pass
+
+    with listening(Ear()):
+        timing.seconds(lambda: list(track([1, 2], "inner")))
+        timing.peak_bytes(lambda: list(track([1, 2], "inner")))
+        assert heard == []
+        list(track([1, 2], "outer"))
+    assert heard == ["outer"]
+
+
+def test_memory_is_measured_at_its_peak() -> None:
+    assert 8_000_000 <= timing.peak_bytes(lambda: np.ones(1_000_000).sum()) < 9_000_000
+
+
+@pytest.fixture
+def canned(monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+    """The command with a benchmark that takes no time."""
+    fake = [
+        Result.timed("FINE", "X.T @ X", (0.1, 0.2), Must("at most", 1.5)),
+        Result.measured("memory", "size of X", 0.1, Must("at most", 0.5), "peak 1 MB, X 10 MB"),
+        Result.timed("judge", "X.T @ X", (0.3, 0.2)),
+    ]
+    monkeypatch.setattr(detect, "run", lambda sizes: list(fake))
+    return fake
+
+
+def test_the_command_saves_and_shows(canned: list[Result], tmp_path: Path) -> None:
+    done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path / "new")])
+    assert done.exit_code == 0, done.output
+    assert "X.T @ X" in done.output and "0.5x" in done.output and "kept" in done.output
+    saved = json.loads((tmp_path / "new" / "bench_detect.json").read_text())
+    assert [Result(**case) for case in saved["cases"]] == canned
+    assert str(tmp_path) not in json.dumps(saved)
+
+
+def test_the_command_speaks_json(canned: list[Result], tmp_path: Path) -> None:
+    done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path), "--json"])
+    assert json.loads(done.stdout) == json.loads((tmp_path / "bench_detect.json").read_text())
+
+
+def test_a_missed_promise_fails_unless_quick(canned: list[Result], tmp_path: Path) -> None:
+    canned[0] = replace(canned[0], ratio=9.0, passed=False)
+    done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path)])
+    assert done.exit_code == 1 and "missed" in done.output
+    quick = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path / "none"), "--quick"])
+    assert quick.exit_code == 0 and not (tmp_path / "none").exists()
+
+
+def test_the_command_without_a_word_explains_itself() -> None:
+    assert "detect" in CliRunner().invoke(bench, []).output

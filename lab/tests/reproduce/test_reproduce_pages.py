@@ -1,0 +1,345 @@
+"""Tables of the executable paper: comparison, claims, pictures, pages, and the page of the documentation."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigenclean.cli.app import run
+from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
+from eigenclean_lab.reproduce.cells import Cell, fingerprint, read_cells, results_file, write_cells
+from eigenclean_lab.reproduce.claims import claims
+from eigenclean_lab.reproduce.compare import Table, compare
+from eigenclean_lab.reproduce.docs_page import docs_page
+from eigenclean_lab.reproduce.formatting import header, lines
+from eigenclean_lab.reproduce.page import render, write_page
+from eigenclean_lab.reproduce.plot import draw
+from eigenclean_lab.reproduce.profiles import SMALL
+from eigenclean_lab.reproduce.rankings import gaps
+from eigenclean_lab.reproduce.values import Experiment, Task
+
+ROOT = Path(__file__).parents[3]
+
+
+def cell(task: Task, seed: int = 0, **figures: Any) -> Cell:
+    status, note, curves = figures.pop("status", "measured"), figures.pop("note", ""), figures.pop("curves", {})
+    key = fingerprint(task, SMALL, seed)
+    return Cell(task.as_dict(), "small", seed, key, "code", status, note, figures, curves, "hash", "how", "0")
+
+
+def made(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
+    """Cells with whatever ``value(row, column, seed)`` says their figures are."""
+    return [
+        cell(Task(one, column.data, column.noise), seed, **value(row.name, column.name, seed))
+        for seed in range(seeds)
+        for column in experiment.columns
+        for row in experiment.rows
+        for one in row.parts
+    ]
+
+
+def shifts(first: dict[str, float], second: float) -> Table:
+    experiment = EXPERIMENTS["table4"]
+    figures = {"1st eigenvector": first, "2nd eigenvector": dict.fromkeys(first, second)}
+    found = made(
+        experiment, lambda row, column, seed: {"mean": figures[row][column] + 0.01 * seed, "deviation": 0.1}
+    )
+    return compare(experiment, found, SMALL)
+
+
+RISING = {"C10 S20": 0.1, "C10 S50": 0.2, "C10 S80": 0.3}
+
+
+def test_means_deviations_and_differences() -> None:
+    entry = shifts(RISING, 0.5).entries["1st eigenvector", "C10 S50", "shift.mean"]
+    assert entry.measured is not None and entry.seeds == 2
+    assert entry.measured.mean == pytest.approx(0.205)
+    assert entry.measured.deviation == pytest.approx(np.std([0.2, 0.21], ddof=1))
+    assert entry.difference == pytest.approx(0.205 - 0.029)
+
+
+def test_habits_are_compared_with_the_row_they_belong_to() -> None:
+    experiment = EXPERIMENTS["discrepancies"]
+    table = compare(
+        experiment, made(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
+    )
+    for row in experiment.rows:
+        gap = table.entries[row.name, "C10 S50", "train.best"].difference
+        assert (gap is None) if row.against is None else gap == pytest.approx(10.0)
+
+
+def test_what_is_missing_is_marked_and_never_a_number() -> None:
+    experiment = EXPERIMENTS["table3"]
+    tasks = [Task(row.parts[0], "clothing1m", "people") for row in experiment.rows]
+    table = compare(experiment, [cell(task, status="missing", note="needs Clothing1M") for task in tasks], SMALL)
+    assert not table.is_measured and draw(table) == "" and claims(table) == []
+    assert list(table.notes) == ["missing: needs Clothing1M"]
+    ((_, rows),) = lines(table)
+    assert rows[0] == ["standard *", "68.9", "–", "–", "–", "0"]
+    assert "needs Clothing1M" in render(table, SMALL, "")
+
+
+def test_the_table_says_paper_measured_difference() -> None:
+    table = shifts(RISING, 0.5)
+    assert header(table)[1:4] == [("perturbation", "paper"), ("", "measured"), ("", "diff")]
+    assert next(lines(table))[1][0][:4] == ["1st eigenvector", "0.015 ± 0.009", "0.105 ± 0.007", "+0.090"]
+
+
+# Claims: each can fail.
+
+
+def passed(table: Table) -> list[bool]:
+    return [claim.passed for claim in claims(table)]
+
+
+def test_perturbation() -> None:
+    assert passed(shifts(RISING, 0.5)) == [True, True]
+    assert passed(shifts(RISING, 0.25)) == [False, True]
+    assert passed(shifts({**RISING, "C10 S80": 0.1}, 0.5)) == [True, False]
+
+
+def test_fractions() -> None:
+    experiment = EXPERIMENTS["fig3d"]
+
+    def figures(large: float) -> Any:
+        return lambda row, column, seed: {"one_percent": 0.9, "one_percent_large": large, "one_percent_worst": 0.9}
+
+    assert passed(compare(experiment, made(experiment, figures(0.98)), SMALL)) == [True, True]
+    assert passed(compare(experiment, made(experiment, figures(0.96)), SMALL)) == [False, False]
+    small = made(experiment, lambda row, column, seed: {"one_percent": 0.9})
+    assert passed(compare(experiment, small, SMALL)) == []  # nothing is promised for small classes
+
+
+@pytest.mark.parametrize(("fine", "expected"), [(0.9, True), (0.75, False), (0.5, False)])
+def test_detectors(fine: float, expected: bool) -> None:
+    experiment = EXPERIMENTS["fig5"]
+    values = {
+        "fine": fine,
+        "fine, one or two": 0.85,
+        "mcd": 0.7,
+        "mcd, mixture": 0.6,
+        "small-loss": 0.8,
+        "judge": 0.95,
+    }
+    table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
+    found = claims(table)
+    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 12
+    order = next(claim for claim in found if claim.says.startswith("fine is better than mcd"))
+    assert order.passed == (fine > 0.7)
+
+
+def test_mean_vector_and_threshold() -> None:
+    five, seven = EXPERIMENTS["table5"], EXPERIMENTS["table7"]
+    for gap, expected in ((0.1, True), (-0.1, False)):
+        found = made(five, lambda row, column, seed, gap=gap: {"f": 0.5 + gap * (row == "eigen"), "best": 0.5})
+        assert passed(compare(five, found, SMALL))[:3] == [expected] * 3
+    for span, expected in ((0.04, True), (0.06, False)):
+        found = made(seven, lambda row, column, seed, span=span: {"f": 0.5 + span * (row == "0.60"), "best": 0.5})
+        assert passed(compare(seven, found, SMALL)) == [expected]
+
+
+def test_theorems() -> None:
+    for broken, expected in ((0, True), (2, False)):
+        experiment = EXPERIMENTS["theorem2"]
+        names = ("precision_printed", "precision_corrected", "recall_printed", "recall_corrected")
+        figures = {f"{name}_violated": broken for name in names}
+        task = Task(experiment.rows[0].parts[0], "none", "none")
+        assert passed(compare(experiment, [cell(task, 0, **figures)], SMALL)) == [expected]
+
+
+def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
+    experiment = EXPERIMENTS["table8"]
+    worse = {"C10 I20"}
+
+    def figures(row: str, column: str, seed: int) -> dict[str, float]:
+        lead = (-0.02 if column in worse else 0.02) * (row == "fine")
+        return {"best": 0.5 + 0.2 * seed + lead, "last": 0.4 + 0.2 * seed + abs(lead)}
+
+    table = compare(experiment, made(experiment, figures), SMALL)
+    (claim,) = claims(table)
+    assert claim.so == (False, True, True, True) and not claim.passed
+    assert claim.verdict == "in 3 of 4 settings"
+    assert claim.detail == "last epoch: 4 of 4; the paper: 3 of 4"
+    gap = gaps(table, "fine", "cores2", experiment.figures[0])["C10 I20"]
+    assert gap.mean == pytest.approx(-2.0)
+    assert gap.deviation == pytest.approx(0.0)  # what seeds share, 20 points here, is no part of it
+    assert gap.paper == pytest.approx(0.34)
+
+
+def test_an_order_needs_both_rows_with_the_same_seed() -> None:
+    experiment = EXPERIMENTS["table8"]
+    cells = [
+        cell(Task(row.parts[0], "cifar10", "instance:0.2"), seed, best=0.5)
+        for seed, row in enumerate(experiment.rows)
+    ]
+    assert claims(compare(experiment, cells, SMALL)) == []
+
+
+# Pictures and pages.
+
+
+def curves(kind: str) -> Any:
+    drawn: dict[str, Any] = {
+        "fraction": {
+            "fractions": [0.01, 0.1, 1.0],
+            "cosine": [0.9, 0.99, 1.0],
+            "low": [0.8] * 3,
+            "high": [1.0] * 3,
+        },
+        "plane": {"angles": [0.0, 1.0, 2.0], "values": [[1.0, 0.5, -0.5], [None] * 3], "classes": ["a", "b"]},
+        "train": {"f": [0.5, None, 0.7]},
+    }
+    return drawn.get(kind, {})
+
+
+@pytest.mark.parametrize("name", ["table1", "table4", "table9", "fig3a", "fig3c", "fig3d", "fig4", "fig5"])
+def test_every_kind_of_picture_is_drawn_and_equal_results_draw_an_equal_one(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    found = [
+        cell(Task(one, column.data, column.noise), seed, curves=curves(one.kind), **{
+            shown.figure: 0.5 + 0.1 * number + 0.01 * seed for shown in experiment.figures
+        })
+        for seed in (0, 1)
+        for column in experiment.columns[:2]
+        for number, row in enumerate(experiment.rows)
+        for one in row.parts
+    ]  # fmt: skip
+    table = compare(experiment, found, SMALL)
+    picture = draw(table)
+    assert picture.startswith("<?xml") and picture == draw(table)
+    assert "<text" in picture  # letters, not outlines
+
+
+def test_the_page_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
+    table = shifts(RISING, 0.5)
+    page = write_page(table, SMALL, tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert page.name == "table4_small.html" and (tmp_path / "table4_small.svg").exists()
+    assert "0.105 ± 0.007" in text and "+0.090" in text and "<code>how</code>" in text
+    assert not re.findall(r'(?:src|href)="(?!data:)', text)
+
+
+def test_the_documentation_is_in_step_with_the_results() -> None:
+    text, pictures = docs_page(ROOT / "results")
+    assert (ROOT / "docs" / "paper.md").read_text(encoding="utf-8") == text, "run `eigenclean reproduce docs`"
+    for name in pictures:
+        assert (ROOT / "docs" / "img" / name).is_file(), "run `eigenclean reproduce docs`"
+    there = {path.name for path in (ROOT / "docs" / "img").glob("paper_*.svg")}
+    assert there == set(pictures)
+
+
+def test_every_committed_cell_says_how_to_get_it_again() -> None:
+    cells = list(read_cells(results_file(ROOT / "results", SMALL)).values())
+    assert cells
+    for one in cells:
+        assert one.status == "measured" and one.command.startswith("eigenclean reproduce ")
+        assert one.code and one.version and one.date and (one.noise_hash or one.task["kind"] == "theory")
+
+
+def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Path) -> None:
+    empty, pictures = docs_page(tmp_path)
+    assert pictures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty
+    task = Task(EXPERIMENTS["table4"].rows[0].parts[0], "cifar10", "symmetric:0.5")
+    eight = EXPERIMENTS["table8"]
+    pair = [cell(Task(row.parts[0], "cifar10", "instance:0.2"), best=0.8 + 0.05 * (row.name == "fine"), last=0.7)
+            for row in eight.rows]  # fmt: skip
+    write_cells(results_file(tmp_path, SMALL), [cell(task, mean=0.25, deviation=0.1), *pair])
+    text, pictures = docs_page(tmp_path)
+    assert "| 1st eigenvector | 0.029 ± 0.019 | 0.250 | +0.221 | 0.100 | 1 |" in text
+    assert "5 cells of this table are not measured yet." in text
+    assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
+    assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text
+    assert list(pictures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
+
+
+# The command.
+
+
+def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == list(EXPERIMENTS)
+    assert run(["reproduce", "list"]) == 0
+    assert "Sample selection" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tabel1"], "did you mean 'table1'"),
+        (["table1", "--profile", "large"], "profile must be one of"),
+        (["table1", "--rows", "nobody"], "row must be one of"),
+        (["table1", "--columns", "C10"], "column must be one of"),
+        (["table1", "--seeds", "0"], "seeds must be 1 or more"),
+        (["table1", "--processes", "0"], "processes must be 1 or more"),
+        (["table1", "--data", "nowhere"], "no folder nowhere"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["reproduce", *arguments, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err.strip()
+    assert words in said and "\n" not in said
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = EXPERIMENTS["discrepancies"]
+
+    def figures(row: str, column: str, seed: int) -> dict[str, float]:
+        better = 0.1 * (":" in row)
+        return {"best": 0.6 + better, "last": 0.5, "f": 0.7, "f_first": 0.65 + better}
+
+    write_cells(results_file(tmp_path, SMALL), made(experiment, figures, seeds=1))
+    assert run(["reproduce", "discrepancies", "--show", "--keep-old", "--seeds", "1", "--out", str(tmp_path)]) == 0
+    line = next(one for one in capsys.readouterr().out.splitlines() if "augmented-features" in one)
+    assert line.split()[2:] == ["70.0", "+10.0", "50.0", "+0.0", "0.700", "+0.000", "0.750", "+0.100", "1"]
+
+
+def test_a_theorem_runs_saves_shows_and_is_not_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "theorem2", "--profile", "smoke", "--out", str(tmp_path)]
+    assert run(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "the corrected bound is never broken" in shown and "does not hold" not in shown
+    assert (tmp_path / "pages" / "theorem2_smoke.html").exists() and (
+        tmp_path / "pages" / "theorem2_smoke.svg"
+    ).exists()
+    before = (tmp_path / "reproduce_smoke.jsonl").read_text(encoding="utf-8")
+    assert run([*arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["name"] == "theorem2" and record["claims"][0]["passed"] is True
+    assert (tmp_path / "reproduce_smoke.jsonl").read_text(encoding="utf-8") == before
+
+
+def test_what_cannot_run_is_marked_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    arguments = ["reproduce", "table3", "--profile", "paper", "--device", "cpu", "--seeds", "1", "--rows", "fine"]
+    assert run([*arguments, "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "fine *" in shown and "needs Clothing1M" in shown
+
+
+def test_cells_of_the_smoke_profile_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    arguments = [
+        "reproduce",
+        "table5",
+        "--profile",
+        "smoke",
+        "--columns",
+        "C10 S50",
+        "--cache",
+        str(tmp_path / "c"),
+    ]
+    assert run([*arguments, "--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "86.0" in shown and "0.488" in shown and "F of the kept" in shown
+    cells = read_cells(tmp_path / "reproduce_smoke.jsonl")
+    assert sorted(one.task["kind"] for one in cells.values()) == ["judge", "judge", "train", "train"]
+    assert run([*arguments, "--out", str(tmp_path), "--show", "--as-released"]) == 0
+    assert "–" in capsys.readouterr().out  # nothing was measured so

@@ -1,0 +1,230 @@
+"""Real cells of the executable paper, on digits: seconds each."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from eigenclean.detect import FINE
+from eigenclean.detect.cuts import GaussianCut
+from eigenclean.metrics import detection_quality
+from eigenclean.train import RobustClassifier
+from eigenclean_lab.reproduce import runner, trained_features, training
+from eigenclean_lab.reproduce.context import Context, cache_folder
+from eigenclean_lab.reproduce.data import make_case
+from eigenclean_lab.reproduce.profiles import PAPER, SMOKE, Data
+from eigenclean_lab.reproduce.values import Task, part
+
+DIGITS: Data = SMOKE.training["cifar10"]
+HERE = Context("smoke", device="cpu")
+FINE_50 = Task(part("train", "fine"), "cifar10", "symmetric:0.5")
+
+
+# Data.
+
+
+def test_both_parts_are_noisy_each_by_its_own_draw() -> None:
+    case = make_case(DIGITS, "symmetric:0.5", 0, None, validated=True)
+    assert case.validation is not None and case.truth is not None
+    assert len(case.validation[1]) == pytest.approx(0.1 * (len(case.labels) + len(case.validation[1])), abs=10)
+    assert case.noise_rate == pytest.approx(0.45, abs=0.03)
+    whole = make_case(DIGITS, "symmetric:0.5", 0, None, validated=False)
+    assert whole.validation is None and len(whole.labels) == len(case.labels) + len(case.validation[1])
+    again = make_case(DIGITS, "symmetric:0.5", 0, None, validated=True)
+    other = make_case(DIGITS, "symmetric:0.5", 1, None, validated=True)
+    assert case.noise_hash() == again.noise_hash() != other.noise_hash()
+
+
+def test_people_have_their_own_noise_and_instances_theirs() -> None:
+    people = make_case(SMOKE.training["clothing1m"], "people", 0, None, validated=True)
+    assert people.noise_rate == pytest.approx(0.3, abs=0.02)
+    pixels = make_case(DIGITS, "instance:0.4", 0, None, validated=True)
+    assert pixels.noise_rate == pytest.approx(0.4, abs=0.06)
+
+
+# Trainings.
+
+
+def test_a_training_has_best_last_and_curves() -> None:
+    cell = runner.measure_cell((FINE_50, 0, "how"), HERE)
+    assert (cell.status, cell.note, cell.command) == ("measured", "", "how")
+    figures = cell.figures
+    assert figures["highest"] >= max(figures["best"], figures["last"])
+    assert figures["last_ten"] == pytest.approx(np.mean(cell.curves["test_accuracy"][-10:]), abs=1e-5)
+    assert figures["last"] == cell.curves["test_accuracy"][-1]
+    assert figures["best"] == cell.curves["test_accuracy"][int(figures["best_epoch"]) - 1]
+    assert cell.curves["val_accuracy"][int(figures["best_epoch"]) - 1] == max(cell.curves["val_accuracy"])
+    assert figures["f"] == cell.curves["f"][-1] and figures["f_first"] in cell.curves["f"]
+    assert 0.4 < figures["noise_rate"] < 0.5 and cell.noise_hash
+    again = runner.measure_cell((FINE_50, 0, "how"), HERE)
+    assert {**again.figures, "seconds": 0} == {**figures, "seconds": 0}
+
+
+def emulating(*names: str, task: Task = FINE_50) -> Task:
+    return replace(task, part=replace(task.part, emulate=names))
+
+
+def test_the_test_samples_choose_when_asked_to() -> None:
+    plain, chosen = (runner.measure_cell((task, 0, ""), HERE) for task in (FINE_50, emulating("test-selection")))
+    assert chosen.figures["best"] == chosen.figures["highest"] >= plain.figures["best"]
+    assert chosen.curves == plain.curves
+
+
+def test_after_the_warm_up_the_labels_are_others_and_the_network_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[Any] = []
+    began: list[Any] = []
+    original = training.GoOn.on_train_begin
+
+    def watching(self: Any, engine: Any) -> None:
+        ended.append(next(self._before.learners[0].net.parameters()).detach().clone())
+        original(self, engine)
+        began.append(next(engine.learners[0].net.parameters()).detach().clone())
+        before, after = self._before.pool, engine.pool
+        assert len(before) == len(after) and (before.codes != after.codes).float().mean() > 0.3
+
+    monkeypatch.setattr(training.GoOn, "on_train_begin", watching)
+    cell = runner.measure_cell((emulating("redrawn-noise"), 0, ""), HERE)
+    assert cell.status == "measured", cell.note
+    assert len(ended) == 1 and bool((ended[0] == began[0]).all())
+    epochs = training.make_recipe(FINE_50, DIGITS).epochs
+    assert len(cell.curves["f"]) == epochs
+    assert cell.noise_hash == make_case(DIGITS, "symmetric:0.5", 0, None, validated=True).noise_hash()
+
+
+def test_varied_looks_are_for_those_who_select_only() -> None:
+    import torch
+
+    from eigenclean.train.data.pool import Pool
+
+    class Engine:
+        pool = Pool.of(np.ones((4, 1, 8, 8), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
+
+    engine, before = Engine(), Engine.pool
+    training.VariedLooks("crop-flip", 0).on_train_begin(engine)
+    looked = engine.pool.take(slice(0, 4))
+    assert not torch.equal(looked, before.take(slice(0, 4)))  # a crop brings in black borders
+    vectors = Engine()
+    vectors.pool = Pool.of(np.ones((4, 3), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
+    training.VariedLooks("none", 0).on_train_begin(vectors)
+    assert vectors.pool.plain is None
+
+
+def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:
+    cell = runner.measure_cell((emulating("shrinking", "every-epoch"), 0, ""), HERE)
+    kept = cell.curves["kept_fraction"]
+    assert all(after <= before for before, after in pairwise(kept)) and kept[-1] < 1
+
+
+# Features.
+
+
+def test_a_network_is_trained_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained_features._look.cache_clear()
+    context = replace(HERE, cache=tmp_path)
+    task = Task(part("judge", "fine"), "cifar10", "symmetric:0.5")
+    first = runner.measure_cell((task, 0, ""), context)
+    assert first.status == "measured", first.note
+    assert len(list(tmp_path.glob("features-*.npz"))) == 1
+    trained_features._look.cache_clear()
+    monkeypatch.setattr(RobustClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
+    again = runner.measure_cell((task, 0, ""), context)
+    assert again.figures == first.figures
+    seen = trained_features.look(task, 0, context)
+    judge = FINE(cut=GaussianCut(split="always")).fit(seen.features, seen.labels)
+    verdict = judge.judge(seen.features, seen.labels)
+    quality = detection_quality(verdict.flagged, verdict.p_clean, seen.is_clean, verdict.score)
+    assert first.figures["f"] == pytest.approx(quality.f, abs=1e-5)
+    for method, kind, options in (
+        ("eigenvector", "shift", {"component": 1}),
+        ("subset", "fraction", {}),
+        ("alignment", "plane", {}),
+        ("small-loss", "judge", {"head": None}),
+        ("fine", "filter", {"subset": 0.1, "networks": 2}),
+        ("released", "filter", {}),
+    ):
+        cell = runner.measure_cell(
+            (Task(part(kind, method, **options), "cifar10", "symmetric:0.5"), 0, ""), context
+        )
+        assert cell.status == "measured", cell.note
+        assert cell.noise_hash == first.noise_hash
+    trained_features._look.cache_clear()
+
+
+def test_the_cache_is_with_other_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder(None) == tmp_path / "eigenclean" / "reproduce"
+    assert cache_folder(Path("mine")) == Path("mine")
+
+
+def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
+    jobs = [(Task(part("train", name), "cifar10", "symmetric:0.5"), 0, "") for name in ("standard", "fine")]
+    alone, shared = (runner.run(jobs, HERE, known={}, processes=count) for count in (1, 2))
+    assert [cell.status for cell in shared] == ["measured", "measured"]
+    for one, two in zip(alone, shared, strict=True):
+        assert one.figures["best"] == pytest.approx(two.figures["best"], abs=0.02)
+        assert (one.key, one.noise_hash) == (two.key, two.noise_hash)
+
+
+# The data sets themselves, in small.
+
+
+def cifar10(root: Path, rows: int = 40) -> Path:
+    folder = root / "cifar-10-batches-bin"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for name in [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]:
+        labels, pixels = np.arange(rows)[:, None] % 10, rng.integers(256, size=(rows, 3072))
+        (folder / f"{name}.bin").write_bytes(np.hstack([labels, pixels]).astype(np.uint8).tobytes())
+    return root
+
+
+def test_the_paper_profile_opens_cifar_10_and_trains_on_it(tmp_path: Path) -> None:
+    data = PAPER.training["cifar10"]
+    case = make_case(data, "asymmetric:0.4", 0, cifar10(tmp_path), validated=True)
+    assert case.validation is not None
+    assert (len(case.labels), len(case.validation[1]), len(case.test[1])) == (180, 20, 40)
+    assert case.noise_rate == pytest.approx(0.2, abs=0.03)
+    quick = replace(data, net="small-cnn", net_options={"width": 4}, epochs=3)
+    context = replace(Context("paper", tmp_path, device="cpu"), runs=tmp_path / "run")
+    chosen = training.make_recipe(FINE_50, quick)
+    assert (chosen.augment, chosen.scale) == ("crop-flip", "cifar10")
+    model = training._fitted(chosen, quick, case, 0, context, [], context.runs)
+    assert len(model.history_) == 3 and (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    root = tmp_path / "clothing1m"
+    (root / "images").mkdir(parents=True)
+    lists: dict[str, list[str]] = {"noisy_train": [], "clean_train": [], "clean_val": [], "clean_test": []}
+    labels: dict[str, list[str]] = {"noisy": [], "clean": []}
+    for number in range(4 * 14):
+        which = list(lists)[number // 14]
+        image.new("RGB", (8, 8), (number, 0, 0)).save(root / "images" / f"{number}.png")
+        lists[which].append(f"images/{number}.png")
+        labels["noisy" if which == "noisy_train" else "clean"].append(f"images/{number}.png {number % 14}")
+    for name, lines in lists.items():
+        (root / f"{name}_key_list.txt").write_text("\n".join(lines))
+    for name, lines in labels.items():
+        (root / f"{name}_label_kv.txt").write_text("\n".join(lines))
+    case = make_case(PAPER.training["clothing1m"], "people", 0, tmp_path, validated=True)
+    assert case.truth is None and case.noise_rate is None and case.imagenet is None
+    assert case.validation is not None and len(case.validation[1]) == len(case.test[1]) == 14
+    assert case.noise_hash() and case.inputs_hash()
+
+
+def test_checkpoints_of_a_finished_cell_are_not_kept(tmp_path: Path) -> None:
+    context = replace(HERE, runs=tmp_path / "runs")
+    cell = runner.measure_cell((FINE_50, 0, ""), context)
+    assert cell.status == "measured", cell.note
+    assert not list((tmp_path / "runs").rglob("*.*"))
+    plain = runner.measure_cell((FINE_50, 0, ""), HERE)
+    assert plain.figures["best"] == cell.figures["best"]

@@ -1,0 +1,1 @@
+"""The methods that FINE is compared with."""

@@ -1,0 +1,1 @@
+"""FINE and what belongs to it."""

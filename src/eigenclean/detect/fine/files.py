@@ -1,0 +1,135 @@
+"""FINE's moments as files: safetensors for the numbers, JSON for everything else, and never a pickle."""
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenclean.arrays import Array
+from eigenclean.detect.base import plain_parameters
+from eigenclean.detect.cuts import CUTS, Cut
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.extras import require
+from eigenclean.files import json_text, make_folder, replacing, write_text
+from eigenclean.mixture import Mixtures
+from eigenclean.moments import ClassMoments
+from eigenclean.version import __version__
+
+if TYPE_CHECKING:
+    from eigenclean.detect.fine.fine import FINE
+
+NUMBERS, RECORD = "moments.safetensors", "moments.json"
+
+
+def save_fine(fine: "FINE", moments: ClassMoments | None, path: str | os.PathLike[str]) -> Path:
+    """Write both files, the record last; it knows the numbers that belong to it by their hash."""
+    if moments is None:
+        raise InvalidOption(
+            "FINE: save needs the class moments, which fit does not keep for large data; use partial_fit, or "
+            "FINE(keep_moments=True)"
+        )
+    safetensors: Any = require("safetensors.numpy", extra="dask", caller="FINE.save")
+    tensors: dict[str, Array] = {"counts": moments.counts, "sums": moments.sums, "seconds": moments.seconds}
+    record: dict[str, Any] = {
+        "format": 1,
+        "version": __version__,
+        "method": fine.name,
+        "parameters": plain_parameters(fine),
+        "classes": moments.classes.tolist(),
+        "class_type": moments.classes.dtype.str,
+    }
+    if hasattr(fine, "cut_"):
+        record["cut"] = _cut_state(fine.cut_, tensors)
+    content = safetensors.save({name: np.ascontiguousarray(values) for name, values in tensors.items()})
+    record["hash"] = hashlib.blake2b(content, digest_size=16).hexdigest()
+    folder = make_folder(path)
+    text = json_text(record)
+    with replacing(folder / NUMBERS) as temporary:
+        temporary.write_bytes(content)
+    write_text(folder / RECORD, text)
+    return folder
+
+
+def load_fine(kind: "type[FINE]", path: str | os.PathLike[str]) -> "FINE":
+    """Read both files and check that they belong together."""
+    safetensors: Any = require("safetensors.numpy", extra="dask", caller="FINE.load")
+    folder = Path(path)
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        content = (folder / NUMBERS).read_bytes()
+        if record["format"] != 1 or hashlib.blake2b(content, digest_size=16).hexdigest() != record["hash"]:
+            raise ValueError("its two files do not belong together")
+        tensors = safetensors.load(content)
+        classes = np.array(record["classes"], dtype=np.dtype(record["class_type"]))
+        moments = ClassMoments(classes, tensors["counts"], tensors["sums"], tensors["seconds"])
+    except OSError as error:
+        raise InvalidData(
+            f"there are no moments in {folder}: {error.strerror}; expected {NUMBERS} and {RECORD}, "
+            "as FINE.save writes"
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidData(f"the moments in {folder} are damaged: {error}; save them again") from None
+    if record["method"] != kind.name:
+        raise InvalidData(f"the moments in {folder} are those of {record['method']}, not of {kind.name}")
+    fine = kind(**_parameters(record["parameters"]))
+    fine._take(moments)
+    if "cut" in record:
+        fine.cut_ = _cut_from(record["cut"], tensors)
+    return fine
+
+
+def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _made_cut(value) if name == "cut" else value for name, value in parameters.items()}
+
+
+def _made_cut(value: Any) -> str | Cut:
+    if isinstance(value, str):
+        return value
+    options = {name: option for name, option in value.items() if name != "name"}
+    return CUTS[value["name"]](**options)
+
+
+def _cut_state(cut: Cut, tensors: dict[str, Array]) -> dict[str, Any]:
+    """What the cut has learned: arrays go to the tensors, the rest is returned."""
+    names = {kind: name for name, kind in CUTS.items()}
+    if type(cut) not in names:
+        raise InvalidOption(f"FINE: a cut of your own ({type(cut).__name__}) cannot be saved; use one by name")
+    state: dict[str, Any] = {
+        "name": names[type(cut)],
+        "options": plain_parameters(cut),
+        "plain": {},
+        "mixtures": {},
+    }
+    for name, value in vars(cut).items():
+        if name in state["options"]:
+            continue
+        if isinstance(value, np.ndarray):
+            tensors[f"cut.{name}"] = value
+        elif isinstance(value, Mixtures):
+            state["mixtures"][name] = value.family
+            for field in dataclasses.fields(value):
+                if field.name != "family":
+                    tensors[f"cut.{name}.{field.name}"] = getattr(value, field.name)
+        else:
+            state["plain"][name] = value
+    return state
+
+
+def _cut_from(state: Mapping[str, Any], tensors: Mapping[str, Array]) -> Cut:
+    cut = CUTS[state["name"]](**state["options"])
+    vars(cut).update(state["plain"])
+    mixtures: dict[str, dict[str, Array]] = {name: {} for name in state["mixtures"]}
+    for name, values in tensors.items():
+        first, _, field = name.removeprefix("cut.").partition(".")
+        if name.startswith("cut.") and field:
+            mixtures[first][field] = values
+        elif name.startswith("cut."):
+            setattr(cut, first, values)
+    for name, fields in mixtures.items():
+        setattr(cut, name, Mixtures(family=state["mixtures"][name], **fields))
+    return cut

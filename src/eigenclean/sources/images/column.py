@@ -1,0 +1,94 @@
+"""Images in a column of a table: paths, encoded bytes, or both as Hugging Face stores them."""
+
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eigenclean.errors import InvalidData
+from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.lazy import LazyImages
+from eigenclean.sources.layouts.file_lists import check_inside
+
+
+class ImageCells(LazyImages):
+    """Encoded images in a column of bytes; those of a mapped Arrow file are read where they are.
+
+    Args:
+        column: the bytes.
+        by: what to call the table.
+        files: where to look for an image whose bytes are missing; None for nowhere.
+
+    >>> ImageCells(pa.chunked_array([[b"GIF89a"]]), by="x.parquet").read(0)
+    b'GIF89a'
+    """
+
+    def __init__(self, column: "pa.ChunkedArray[Any]", *, by: str, files: ImageFiles | None = None) -> None:
+        super().__init__(by=by)
+        self.by = by
+        self._files = files
+        self._column = column
+        self._starts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def read(self, row: int) -> bytes:
+        """The cell's bytes, or else those of its file; a missing image is empty."""
+        chunk = int(np.searchsorted(self._starts, row, side="right")) - 1
+        cell: Any = self._column.chunk(chunk)[row - int(self._starts[chunk])].as_py()
+        if cell is None:
+            return b"" if self._files is None else self._files.read(row)
+        return bytes(cell)
+
+    def title(self, row: int) -> str:
+        """The row."""
+        return f"{self.by}, row {row}"
+
+
+def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str) -> LazyImages:
+    """The images of a column: paths below ``root``, bytes, or a struct of ``bytes`` and ``path``."""
+    kind: Any = column.type
+    if pa.types.is_struct(kind):
+        inner = {field.name: number for number, field in enumerate(kind)}
+        chunks: list[Any] = column.chunks
+        held = _field(chunks, inner["bytes"], kind) if "bytes" in inner else None
+        if held is not None and held.null_count == 0:
+            return ImageCells(held, by=by)  # whatever its paths say: they are of another machine
+        if "path" in inner:
+            files = _files(_field(chunks, inner["path"], kind), root, by)
+            return files if held is None or held.null_count == len(held) else ImageCells(held, by=by, files=files)
+        if held is not None:
+            return ImageCells(held, by=by)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return ImageCells(column, by=by)
+    if str(kind) in ("string", "large_string", "string_view"):
+        return _files(column, root, by)
+    raise InvalidData(
+        f"{by}: images must be paths, encoded bytes or a struct of bytes and path, but the column holds {kind}"
+    )
+
+
+def _files(column: "pa.ChunkedArray[Any]", root: Path, by: str) -> ImageFiles:
+    names = ["" if cell is None else str(cell) for cell in column.to_pylist()]
+    return ImageFiles(root, np.array([_below(name, root, row, by) for row, name in enumerate(names)]))
+
+
+def _field(chunks: list[Any], number: int, kind: Any) -> "pa.ChunkedArray[Any]":
+    return pa.chunked_array([chunk.field(number) for chunk in chunks], type=kind[number].type)
+
+
+def _below(name: str, root: Path, row: int, by: str) -> str:
+    """The path relative to ``root``; an absolute one must lead there too. A missing one is an image that is not."""
+    if not name:
+        return "(no path)"
+    if PurePath(name).is_absolute() and ".." not in PurePath(name).parts:
+        try:
+            return PurePath(name).relative_to(root.absolute()).as_posix()
+        except ValueError:
+            raise InvalidData(
+                f"{by}, row {row}: images must lie below {root.absolute()}, got {name!r}; say where they are with "
+                "--image-root"
+            ) from None
+    return check_inside(name, by=f"{by}, row {row}")

@@ -1,0 +1,47 @@
+"""Images in files, decoded when they are looked at."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData
+from eigenclean.sources.images.lazy import LazyImages
+from eigenclean.sources.reading import reading
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
+
+
+class ImageFiles(LazyImages):
+    """Image files as if they were one array; see `LazyImages`.
+
+    Args:
+        root: folder that the names are relative to.
+        names: one per image.
+        resize: side of the square that every image becomes, or None.
+        grey: brightness only.
+    """
+
+    def __init__(self, root: Path, names: Array, *, resize: int | None = None, grey: bool = False) -> None:
+        super().__init__(resize=resize, grey=grey, by=root)
+        self.root = root
+        self.names = names
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def fingerprint_as(self, moved: Mapping[str, str]) -> str:
+        """The fingerprint if some files had other names: ``moved`` says which; files are in the order of names."""
+        names = [moved.get(name, name) for name in self.names.tolist()]
+        return self.fingerprint(sorted(range(len(names)), key=names.__getitem__) if moved else None)
+
+    def read(self, row: int) -> bytes:
+        """The file's bytes."""
+        path = Path(self.root, str(self.names[row]))
+        if not path.is_file():
+            raise InvalidData(f"there is no image {path}; check that the data set is complete")
+        with reading(str(path), "image"):
+            return path.read_bytes()
+
+    def title(self, row: int) -> str:
+        """The file's path."""
+        return str(self.root / self.names[row])

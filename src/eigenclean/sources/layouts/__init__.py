@@ -1,0 +1,1 @@
+"""Public data sets in the layout of their authors."""

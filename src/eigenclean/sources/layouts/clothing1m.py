@@ -1,0 +1,92 @@
+"""Clothing1M as its authors hand it out: key lists, label lists, and a million photographs."""
+
+from pathlib import Path
+
+import numpy as np
+
+from eigenclean.arrays import Array, Ints
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.layouts.file_lists import read_names, read_numbered
+from eigenclean.sources.layouts.splits import choose_split
+
+N_CLASSES = 14
+_SPLITS = {  # list of keys, list of labels
+    "train": ("noisy_train_key_list", "noisy_label_kv"),
+    "clean-train": ("clean_train_key_list", "clean_label_kv"),
+    "val": ("clean_val_key_list", "clean_label_kv"),
+    "test": ("clean_test_key_list", "clean_label_kv"),
+}
+_PREFIX = "images/"
+
+
+def open_clothing1m(
+    path: Path,
+    *,
+    name: str,
+    split: str | None = None,
+    subset: int | None = None,
+    seed: int = 0,
+    resize: int | None = 256,
+) -> ImageSource:
+    """One split: "train" has the noisy labels, the others the checked ones.
+
+    Args:
+        path: folder with the lists (or with ``annotations/``) and the images.
+        name: what to call it.
+        split: "train", "clean-train", "val" or "test".
+        subset: None, or the size of a random subset with as many images of each (given) class as of any other.
+        seed: of that subset.
+        resize: see `ImageFiles`.
+    """
+    keys_file, labels_file = _SPLITS[choose_split(split, [*_SPLITS], by=name)]
+    keys = read_names(_list(path, keys_file))
+    numbers = read_numbered(_list(path, labels_file), N_CLASSES)
+    missing = [key for key in keys if key not in numbers]
+    if missing:
+        raise InvalidData(
+            f"{name}: {len(missing)} of {len(keys)} images have no label in {labels_file}, for example {missing[0]}"
+        )
+    names, labels = np.array(keys, dtype=np.str_), np.array([numbers[key] for key in keys], dtype=np.int64)
+    if subset is not None:
+        chosen = pseudo_balanced(labels, subset, n_classes=N_CLASSES, seed=seed)
+        names, labels = names[chosen], labels[chosen]
+    files = ImageFiles(path, _located(path, names), resize=resize)
+    return ImageSource(name, files, labels, ids=names, splits=[*_SPLITS])
+
+
+def pseudo_balanced(labels: Array, size: int, *, n_classes: int, seed: int) -> Ints:
+    """Rows in a random order: at most ``size`` in all, and of each class at most its equal share, rounded up.
+
+    "Pseudo", because the labels may be wrong; a class with too few images leaves the subset short.
+
+    >>> labels = np.array([0, 0, 0, 0, 1])
+    >>> sorted(labels[pseudo_balanced(labels, 4, n_classes=2, seed=0)].tolist())
+    [0, 0, 1]
+    """
+    if type(size) is not int or size < 1:
+        raise InvalidOption(f"clothing1m: subset must be a number of images from 1, got {size!r}")
+    if type(seed) is not int or seed < 0:
+        raise InvalidOption(f"clothing1m: seed must be an integer from 0, got {seed!r}")
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(labels))
+    shuffled = labels[order]
+    by_class = np.argsort(shuffled, kind="stable")
+    starts = np.searchsorted(shuffled[by_class], shuffled[by_class])
+    earlier = np.empty(len(labels), dtype=np.int64)  # of the same class and before it in the order
+    earlier[by_class] = np.arange(len(labels)) - starts
+    accepted = order[earlier < size / n_classes][:size]
+    return np.asarray(rng.permutation(accepted))
+
+
+def _list(root: Path, name: str) -> Path:
+    places = [folder / file for folder in (root, root / "annotations") for file in (f"{name}.txt", name)]
+    return next((place for place in places if place.is_file()), places[0])
+
+
+def _located(root: Path, names: Array) -> Array:
+    """Keys begin with ``images/``; some people's folder of that name is the root itself."""
+    if len(names) and not (root / names[0]).is_file() and (root / names[0].removeprefix(_PREFIX)).is_file():
+        return np.array([name.removeprefix(_PREFIX) for name in names.tolist()])
+    return names

@@ -1,0 +1,74 @@
+"""Data sets in the layout that their authors hand them out in, opened by name: ``cifar10:PATH``."""
+
+import json
+import re
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.names import check_name
+from eigenclean.sources.images.folder import open_folder
+from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.layouts.cifar import open_cifar10, open_cifar100
+from eigenclean.sources.layouts.clothing1m import open_clothing1m
+from eigenclean.sources.layouts.idx import open_mnist
+from eigenclean.sources.layouts.webvision import open_mini_webvision, open_webvision
+
+LAYOUTS: dict[str, Callable[..., ImageSource]] = {
+    "cifar10": open_cifar10,
+    "cifar100": open_cifar100,
+    "mnist": open_mnist,
+    "fashion-mnist": open_mnist,
+    "clothing1m": open_clothing1m,
+    "webvision": open_webvision,
+    "mini-webvision": open_mini_webvision,
+    "folder": open_folder,
+}
+_NAMED = re.compile(r"(?P<layout>[a-z][a-z0-9-]+):(?P<path>[^?]+)(\?(?P<options>.*))?", re.DOTALL)
+_OURS = ("path", "name", "split", "labels")  # arguments that are no options
+
+
+def is_named(name: str) -> bool:
+    """Whether the text is ``LAYOUT:PATH`` with a known layout.
+
+    >>> is_named("cifar10:/data/cifar"), is_named("https://example.org"), is_named("x.npz")
+    (True, False, False)
+    """
+    found = _NAMED.fullmatch(name)
+    return found is not None and found["layout"] in LAYOUTS
+
+
+def open_named(name: str, *, split: str | None = None) -> ImageSource:
+    """Open ``LAYOUT:PATH``, or with options ``LAYOUT:PATH?split=test&resize=64``."""
+    found = _NAMED.fullmatch(name)
+    assert found is not None  # by is_named
+    layout, path = found["layout"], Path(found["path"]).expanduser()
+    make = LAYOUTS[layout]
+    options = _options(found["options"] or "", make, by=name)
+    if "split" in options and split is not None and options["split"] != split:
+        raise InvalidOption(
+            f"{name} names the split {options['split']!r}, but {split!r} is wanted; give one of them"
+        )
+    if not path.is_dir():
+        raise InvalidData(f"there is no folder {path}; check the path after {layout}:")
+    options.setdefault("split", split)
+    return make(path, name=name, **options)
+
+
+def _options(text: str, make: Callable[..., Any], *, by: str) -> dict[str, Any]:
+    allowed = ["split", *(one for one in signature(make).parameters if one not in _OURS)]
+    options: dict[str, Any] = {}
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True) if text else []
+    except ValueError:
+        raise InvalidOption(f"{by}: options must look like ?split=test&resize=64, got ?{text}") from None
+    for option, value in pairs:
+        check_name(option, allowed, by=by, what="option")
+        try:
+            options[option] = json.loads(value)
+        except ValueError:
+            options[option] = value
+    return options

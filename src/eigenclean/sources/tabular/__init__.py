@@ -1,0 +1,1 @@
+"""Tables: files and data frames whose rows are samples."""

@@ -1,0 +1,218 @@
+"""Arrow columns as NumPy arrays: feature columns as n x d blocks, other columns as vectors."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eigenclean.arrays import Array, Bools
+from eigenclean.errors import InvalidData
+from eigenclean.sources.tabular.columns import is_list
+
+Stream = Callable[[], Iterable[pa.RecordBatch]]
+
+
+def blocks(stream: Stream, *, by: str) -> Iterator[Array]:
+    """The record batches as n x d arrays, all columns side by side; a single column is not copied.
+
+    Lists of unequal length and missing values are `InvalidData`.
+
+    >>> table = pa.table({"f": [[1, 2], [3, 4]]})
+    >>> list(blocks(table.to_batches, by="table"))
+    [array([[1, 2], [3, 4]])]
+    """
+    start, width = 0, None
+    for batch in stream():
+        if batch.num_rows == 0:
+            continue
+        parts = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if _has_nulls(column):
+                raise _missing_values(stream, by=by)
+            parts.append(_block(column, by=by, name=name, start=start))
+        # Concatenation also finds the common type, the same one in every batch.
+        block = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        width = width or block.shape[1]
+        if block.shape[1] != width:
+            raise _ragged(by, batch.schema.names[0], start, block.shape[1], width)
+        yield block
+        start += len(block)
+
+
+def regroup(parts: Iterable[Array], rows: int) -> Iterator[Array]:
+    """The same rows, ``rows`` at a time; copied only where a group crosses the border of two parts.
+
+    >>> [len(group) for group in regroup([np.zeros((3, 1)), np.zeros((4, 1))], rows=2)]
+    [2, 2, 2, 1]
+    """
+    held: list[Array] = []
+    missing = rows
+    for part in parts:
+        rest = part
+        while len(rest) >= missing:
+            yield _joined([*held, rest[:missing]])
+            rest, held, missing = rest[missing:], [], rows
+        if len(rest):
+            held.append(rest)
+            missing -= len(rest)
+    if held:
+        yield _joined(held)
+
+
+def stack(parts: Iterable[Array], n_rows: int) -> Array:
+    """All parts as one array of ``n_rows`` rows; the first part itself when it is all there is."""
+    out: Array | None = None
+    start = 0
+    for part in parts:
+        if out is None and len(part) == n_rows:
+            out = part
+            continue
+        if out is None:  # filled as it is read, so the data are never in memory twice
+            out = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
+        out[start : start + len(part)] = part
+        start += len(part)
+    return np.empty((0, 0)) if out is None else out
+
+
+def vector(column: "pa.ChunkedArray[Any]", *, by: str, what: str) -> Array:
+    """One value per row: numbers, or strings. With missing values, an array of objects that has None there."""
+    kind: pa.DataType = column.type
+    if is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind):
+        raise InvalidData(f"{by}: {what} must be one value per row, but the column holds {kind}")
+    if len(column) == 0:
+        return np.empty(0, dtype=np.int64)
+    try:
+        values = _plain(column)
+        return np.array(column.to_pylist(), dtype=object) if values is None else values
+    except (pa.ArrowException, ValueError) as error:  # bytes that are no text, for one
+        raise InvalidData(f"{by}: {what} must be integers or strings, but the column holds {kind}") from error
+
+
+def texts(column: "pa.ChunkedArray[Any]") -> list[str]:
+    """Each value as text for people; missing ones are empty.
+
+    >>> texts(pa.chunked_array([["a", None]]))
+    ['a', '']
+    """
+    with suppress(pa.ArrowException):  # what Arrow cannot write, Python can
+        column = column.cast(pa.string())
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def _plain(column: "pa.ChunkedArray[Any]") -> Array | None:
+    kind: pa.DataType = column.type
+    if column.null_count:
+        return None
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return np.concatenate([_numbers(chunk) for chunk in column.chunks])
+    if not pa.types.is_dictionary(kind):
+        if not _is_text(kind):
+            column = column.cast(pa.string())  # dates and the like
+        column = column.dictionary_encode()  # texts repeat: make each one a Python string only once
+    parts = []
+    chunk: Any
+    for chunk in column.chunks:
+        words = chunk.dictionary.to_pylist()
+        if None in words or not len(chunk):
+            parts.append(np.array(chunk.to_pylist(), dtype=object))
+        else:
+            parts.append(np.array(words)[_numbers(chunk.indices)])
+    return np.concatenate([part for part in parts if len(part)])
+
+
+def _block(column: "pa.Array[Any]", *, by: str, name: str, start: int) -> Array:
+    values: Any = column
+    width = 1
+    while isinstance(values, pa.ExtensionArray) or is_list(values.type):
+        if isinstance(values, pa.ExtensionArray):
+            values = values.storage
+            continue
+        size = _list_size(values, by=by, name=name, start=start, per_row=width)
+        values, width = values.flatten(), width * size
+    return _numbers(values).reshape(len(column), width)
+
+
+def _numbers(values: "pa.Array[Any]") -> Array:
+    """The memory of an Arrow array without nulls; pyarrow's own `to_numpy` would import pandas if it is there."""
+    kind: Any = values.type
+    if pa.types.is_decimal(kind):
+        return _numbers(values.cast(pa.float64()))
+    if pa.types.is_boolean(kind):  # Arrow packs eight of them into a byte
+        return _numbers(values.cast(pa.uint8())).view(np.bool_)
+    dtype = np.dtype(kind.to_pandas_dtype())
+    memory: Any = values.buffers()[1]
+    if len(values) == 0 or memory is None:
+        return np.empty(0, dtype)
+    result: Array = np.frombuffer(memory, dtype, count=len(values), offset=values.offset * dtype.itemsize)
+    return result
+
+
+def _list_size(lists: Any, *, by: str, name: str, start: int, per_row: int) -> int:
+    if pa.types.is_fixed_size_list(lists.type):
+        size = int(lists.type.list_size)
+    else:
+        lengths = _numbers(pc.list_value_length(lists))
+        size = int(lengths[0])
+        different = lengths != size
+        if different.any():
+            first = int(np.argmax(different))
+            raise _ragged(by, name, start + first // per_row, int(lengths[first]), size)
+    if size == 0:
+        raise InvalidData(f"{by}: the lists of the column {name!r} are empty; every row needs its numbers")
+    return size
+
+
+def _ragged(by: str, name: str, row: int, got: int, expected: int) -> InvalidData:
+    return InvalidData(
+        f"{by}: the lists of the column {name!r} must have equal length, but row {row} has {got} values "
+        f"where the rows before have {expected}; drop or repair it"
+    )
+
+
+def _has_nulls(column: Any) -> bool:
+    if isinstance(column, pa.ExtensionArray):
+        return _has_nulls(column.storage)
+    return bool(column.null_count) or (is_list(column.type) and _has_nulls(column.flatten()))
+
+
+def _null_rows(column: Any) -> Bools:
+    if isinstance(column, pa.ExtensionArray):
+        return _null_rows(column.storage)
+    missing: Bools = _numbers(column.is_null()).copy()
+    if is_list(column.type):
+        valid = column.drop_null()
+        sizes = _numbers(pc.list_value_length(valid))
+        owner = np.repeat(np.flatnonzero(~missing), sizes)
+        missing[owner[_null_rows(valid.flatten())]] = True
+    return missing
+
+
+def _missing_values(stream: Stream, *, by: str) -> InvalidData:
+    """Only now that it is known to go wrong are the rows counted, in a second pass."""
+    start, count, first, where = 0, 0, -1, ""
+    for batch in stream():
+        missing = [_null_rows(column) for column in batch.columns]
+        rows = np.logical_or.reduce(missing)
+        if first < 0 and rows.any():
+            first = start + int(np.argmax(rows))
+            where = next(
+                name for name, mask in zip(batch.schema.names, missing, strict=True) if mask[first - start]
+            )
+        count += int(rows.sum())
+        start += batch.num_rows
+    return InvalidData(
+        f"{by}: features must be complete, but {count} of {start} rows have missing values, "
+        f"the first is row {first} (column {where!r}); drop or fill those rows"
+    )
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    # By name, because older versions of pyarrow have no test for string views.
+    return str(kind) in ("string", "large_string", "string_view")

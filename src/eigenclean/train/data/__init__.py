@@ -1,0 +1,1 @@
+"""Inputs and targets of a training run."""

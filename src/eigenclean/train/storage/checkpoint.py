@@ -1,0 +1,84 @@
+"""The whole state of a run in one file: tensors as safetensors, the rest as JSON in its header; no pickle.
+
+One file, replaced by one rename: whenever a run is killed, the last whole state is there.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import replacing
+from eigenclean.train.engine import Engine
+from eigenclean.train.storage.engine_state import capture, restore
+
+FILE = "checkpoint.safetensors"
+_FORMAT = 1
+_KEY = "eigenclean"
+
+
+def save_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+    """Write the state after the last epoch; ``identity`` is what must be the same to go on from it."""
+    tensors, record = capture(engine)
+    header = json.dumps({"format": _FORMAT, "identity": identity, "state": record}, allow_nan=False)
+    data = save(tensors, metadata={_KEY: header})
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def load_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+    """Put back the state that `save_checkpoint` wrote; refused when it belongs to another run."""
+    tensors, header = _read(Path(path))
+    changes = differences(header.get("identity"), json.loads(json.dumps(identity)))
+    if changes:
+        shown = "; ".join(changes[:3]) + ("; and more" if len(changes) > 3 else "")
+        raise InvalidOption(f"cannot resume from {path}: {shown}; start a new run in another folder")
+    try:
+        restore(engine, tensors, header["state"])
+    except (KeyError, TypeError, IndexError, RuntimeError, ValueError) as error:
+        raise InvalidData(f"{path} is not a checkpoint of this training: {error!r}") from None
+
+
+def differences(before: Any, now: Any, where: str = "") -> list[str]:
+    """What differs between two plain values, in words.
+
+    >>> differences({"seed": 0, "recipe": {"lr": 0.1}}, {"seed": 1, "recipe": {"lr": 0.1}})
+    ['seed was 0 and is 1']
+    """
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = [*before, *(key for key in now if key not in before)]
+        return [
+            found for key in keys for found in differences(before.get(key), now.get(key), f"{where} {key}".lstrip())
+        ]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [
+            found
+            for number, pair in enumerate(zip(before, now, strict=True), start=1)
+            for found in differences(*pair, f"{where} {number}".lstrip())
+        ]
+    return [] if before == now else [f"{where} was {_shown(before)} and is {_shown(now)}"]
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, "pt") as file:
+            header = json.loads((file.metadata() or {})[_KEY])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise InvalidData(f"cannot read the checkpoint {path}: {error.strerror or error}") from None
+    except (SafetensorError, KeyError, ValueError):
+        raise InvalidData(f"{path} is not a checkpoint of eigenclean, or it is damaged; start a new run") from None
+    if header.get("format") != _FORMAT:
+        raise InvalidData(f"{path} is a checkpoint of format {header.get('format')}, expected {_FORMAT}")
+    return tensors, header

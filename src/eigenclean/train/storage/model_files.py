@@ -1,0 +1,143 @@
+"""A trained classifier in a folder: tensors as safetensors, the rest as JSON, the verdict as Parquet; no pickle."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import make_folder, replacing, write_json
+from eigenclean.train.data.augmentation import variation
+from eigenclean.train.data.inputs import Inputs
+from eigenclean.train.data.scaling import Scaling
+from eigenclean.train.estimator import RobustClassifier
+from eigenclean.train.recipe import Recipe
+from eigenclean.verdict import Verdict
+
+WEIGHTS = "model.safetensors"
+RECORD = "model.json"
+_FORMAT = 2
+
+
+def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
+    """Write a fitted classifier; the record comes last and names its weights, so a mixture of two is noticed."""
+    target = make_folder(folder)
+    data = save(_tensors(model))
+    model.verdict_.save(target, **run)
+    with replacing(target / WEIGHTS) as temporary:
+        temporary.write_bytes(data)
+    write_json(target / RECORD, {**_record(model), "weights": _digest(data)})
+
+
+def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Module] | None) -> RobustClassifier:
+    """Read a classifier that `save_model` wrote."""
+    record = _read_record(Path(folder))
+    tensors = _read_tensors(Path(folder), record)
+    if record.get("net") is None and net is None:
+        raise InvalidOption(f"{Path(folder) / RECORD} has a network of your own: give the function that makes it")
+    try:
+        return _restored(record, tensors, Verdict.load(folder), net)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise InvalidData(f"{Path(folder) / RECORD} is not a saved classifier: {error!r}") from None
+
+
+def _tensors(model: RobustClassifier) -> dict[str, Tensor]:
+    scaling = model.inputs_.scaling
+    tensors = {"scaling.mean": torch.from_numpy(scaling.mean), "scaling.scale": torch.from_numpy(scaling.scale)}
+    for start, networks in _kept(model).items():
+        for number, net in enumerate(networks):
+            tensors |= {
+                f"{start}.{number}.{name}": value.cpu().contiguous() for name, value in net.state_dict().items()
+            }
+    return tensors
+
+
+def _kept(model: RobustClassifier) -> dict[str, list[nn.Module]]:
+    """The networks to save: the best, and the last unless they are the same."""
+    same = model.best_epoch_ == len(model.history_)
+    return {"best": model.networks_} if same else {"best": model.networks_, "last": model.last_networks_}
+
+
+def _record(model: RobustClassifier) -> dict[str, Any]:
+    net = model.recipe_.net if model.net is None else model.net
+    return {
+        "format": _FORMAT,
+        "recipe": model.recipe_.to_dict(),
+        "net": net if isinstance(net, str) else None,
+        "net_options": dict(model.net_options or {}),
+        "random_state": model.random_state,
+        "mixed_precision": model.mixed_precision,
+        "shape": model.inputs_.shape,
+        "n_networks": len(model.networks_),
+        "best_epoch": model.best_epoch_,
+        "classes": model.classes_.tolist(),
+        "classes_type": model.classes_.dtype.str,
+        "history": model.history_,
+    }
+
+
+def _restored(
+    record: Mapping[str, Any], tensors: Mapping[str, Tensor], verdict: Verdict, net: Any
+) -> RobustClassifier:
+    model = RobustClassifier(
+        Recipe.from_dict(record["recipe"]),
+        net=net or record["net"],
+        net_options=record["net_options"],
+        random_state=record["random_state"],
+        mixed_precision=record["mixed_precision"],
+    )
+    model.recipe_ = Recipe.from_dict(record["recipe"])
+    model.classes_ = np.array(record["classes"], dtype=record["classes_type"])
+    shape, scaling = record["shape"], Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
+    augment = variation(model.recipe_.augment, images=not isinstance(shape, int))
+    model.inputs_ = Inputs(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
+    model.history_, model.best_epoch_, model.verdict_ = record["history"], record["best_epoch"], verdict
+    model.networks_ = _networks(model, record["n_networks"], "best", tensors)
+    last = any(name.startswith("last.") for name in tensors)
+    model.last_networks_ = _networks(model, record["n_networks"], "last", tensors) if last else model.networks_
+    return model
+
+
+def _networks(model: RobustClassifier, n: int, which: str, tensors: Mapping[str, Tensor]) -> list[nn.Module]:
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
+        networks = [model._make_net() for _ in range(n)]
+    for number, net in enumerate(networks):
+        start = f"{which}.{number}."
+        net.load_state_dict({key[len(start) :]: value for key, value in tensors.items() if key.startswith(start)})
+    return networks
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidData(f"no saved classifier at {folder}: cannot read {RECORD}, {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidData(f"{folder / RECORD} is not readable JSON: {error}") from None
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        raise InvalidData(f"{folder / RECORD} is not a saved classifier of format {_FORMAT}")
+    return record
+
+
+def _read_tensors(folder: Path, record: Mapping[str, Any]) -> dict[str, Tensor]:
+    try:
+        data = (folder / WEIGHTS).read_bytes()
+        if _digest(data) != record.get("weights"):
+            raise InvalidData(f"{folder / WEIGHTS} does not belong to {RECORD}: it was changed or cut short")
+        return load(data)
+    except OSError as error:
+        raise InvalidData(f"no saved classifier at {folder}: cannot read {WEIGHTS}, {error.strerror}") from None
+    except SafetensorError as error:
+        raise InvalidData(f"{folder / WEIGHTS} is not a safetensors file: {error}") from None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,135 @@
+"""Features of a network that was trained on these very labels, as the paper has them."""
+
+import copy
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, check_two_classes, encode_labels
+from eigenclean.errors import EigencleanError, InvalidData
+from eigenclean.extras import require
+from eigenclean.features.embedding import Bad
+from eigenclean.features.source import EmbeddedSource
+from eigenclean.names import check_name
+from eigenclean.nets import NETS, make_net
+from eigenclean.sources import Source
+from eigenclean.sources.images.lazy import LazyImages
+from eigenclean.sources.raw import RawSource
+from eigenclean.train.data.inputs import Inputs, as_inputs, net_takes_images, some_of
+
+NAME = "trained"
+OPTIONS = ("net", "epochs", "size", "seed")
+# Long enough to learn the classes, too short to learn the errors by heart: from good features one is soon there.
+EPOCHS_ON_IMAGES = 5
+EPOCHS_ON_VECTORS = 2
+_SIZE = 32  # pixels, when images differ in size and nobody says
+_THREADS = 8
+
+
+def trained_features(
+    inputs: Any,
+    labels: Array,
+    *,
+    net: str | None = None,
+    epochs: int | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    net_options: Mapping[str, Any] | None = None,
+    scale: bool = True,
+) -> Array:
+    """What a network sees before its last layer after learning these labels; equal seeds give equal features.
+
+    Args:
+        inputs: images or vectors, as for `RobustClassifier`.
+        labels: the given labels, right or wrong.
+        net: a name from `NETS`; by default "small-cnn" for images and "mlp" for vectors.
+        epochs: how long to learn; by default long enough for the classes and too short for the errors.
+        seed: of weights and order.
+        device: "cpu", or None for the best there is.
+        net_options: options of the network.
+        scale: standardise the inputs first.
+
+    >>> rng = np.random.default_rng(0)
+    >>> trained_features(rng.normal(size=(40, 6)), np.arange(40) % 2, device="cpu").shape
+    (40, 128)
+    """
+    for library in ("torch", "accelerate"):
+        require(library, extra="train", caller="encoder trained")
+    from eigenclean.train.data.pool import Pool
+    from eigenclean.train.engine import Engine
+    from eigenclean.train.loop.observe import outputs
+    from eigenclean.train.recipes import recipe
+
+    array = as_inputs(inputs, by="encoder trained")
+    images = array.ndim > 2
+    name = net or ("small-cnn" if images else "mlp")
+    check_name(name, NETS, by="encoder trained", what="net")
+    if net_takes_images(name) and not images:
+        raise InvalidData(f"encoder trained: the net {name} needs images, got vectors; take mlp or linear")
+    classes, codes = encode_labels(labels)
+    check_two_classes(classes, by="encoder trained")
+    form = Inputs.of(array, "measured")
+    pool = form.pool(array, codes, classes) if scale else Pool.of(np.asarray(array, np.float32), codes, classes)
+    options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
+    length = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
+    plan = recipe("standard", warm_up=1, epochs=length)
+    engine = Engine(
+        plan, lambda: make_net(name, form.shape, len(classes), **options), pool, seed=seed, device=device
+    ).fit()
+    features, _ = outputs(engine.networks[0], engine.pool, features=True)
+    assert features is not None
+    return np.asarray(features.float().cpu().numpy())
+
+
+def embed_by_training(
+    source: Source, options: Mapping[str, Any], *, device: str | None = None, strict: bool = False
+) -> EmbeddedSource:
+    """The source with features of a network trained on its own labels: of its images, else of its features."""
+    for option in options:
+        check_name(option, OPTIONS, by=f"encoder {NAME}", what="option")
+    chosen = {key: value for key, value in options.items() if key != "size"}
+    bad: list[Bad] = []
+    if source.images is not None:
+        inputs: Any = source.images
+        if isinstance(inputs, LazyImages):
+            inputs = copy.copy(inputs)
+            inputs.resize = options.get("size", inputs.resize or _SIZE)
+            bad = _unreadable(inputs, strict)
+    elif isinstance(source, RawSource):
+        raise InvalidData(
+            f"encoder {NAME} needs images or numbers, but {source.name} has {source.holds}; take another encoder"
+        )
+    else:
+        inputs = source.features()
+    good = np.ones(len(source), dtype=bool)
+    good[[one.row for one in bad]] = False
+    rows = np.flatnonzero(good)
+    if len(rows) == 0:
+        raise InvalidData(f"{source.name}: none of its {len(source)} images can be read; {bad[0].reason}")
+    known = as_inputs(inputs, by=source.name)
+    found = trained_features(some_of(known, rows) if bad else known, source.labels[rows], device=device, **chosen)
+    facts = {"encoder": NAME, "kind": "image" if source.images is not None else "features", **options}
+    return EmbeddedSource(source, rows, found, facts=facts, bad=bad)
+
+
+def _unreadable(images: LazyImages, strict: bool) -> list[Bad]:
+    """Images that cannot be decoded; they are looked at once before an epoch stumbles over them."""
+
+    def look(row: int) -> Bad | None:
+        try:
+            images[row]
+        except EigencleanError as error:
+            return Bad(row, str(error))
+        return None
+
+    first = next((row for row in range(len(images)) if look(row) is None), None)
+    if first is None:
+        return [Bad(row, f"{images.title(row)} cannot be read") for row in range(len(images))]
+    images.shape = (len(images), *images._decoded(first).shape)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        bad = [one for one in pool.map(look, range(len(images))) if one is not None]
+    if strict and bad:
+        raise InvalidData(f"{bad[0].reason} (and --strict stops at the first)")
+    return bad

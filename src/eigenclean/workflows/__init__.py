@@ -1,0 +1,1 @@
+"""What a command does, as a function: the command line and Python call the same code."""

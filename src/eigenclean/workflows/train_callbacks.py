@@ -1,0 +1,96 @@
+"""What can be seen of a run from outside: how good its selections are, and how they develop."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Bools, Float64s
+from eigenclean.files import write_text
+from eigenclean.metrics.detection import detection_quality
+from eigenclean.train.callbacks import Callback
+from eigenclean.train.storage.run_files import clear_leftovers
+from eigenclean.truth import Truth
+
+ROUNDS = "rounds.jsonl"
+BINS = 40
+
+
+class SelectionQuality(Callback):
+    """Adds precision, recall and F of what was learned from to every epoch's record; right labels are positive.
+
+    The truth is here alone: it reaches the record, and nothing that learns. Of two networks the means are taken.
+
+    Args:
+        truth: the right labels of the training samples, in their order.
+        given: the labels as given.
+    """
+
+    def __init__(self, truth: Truth, given: Array) -> None:
+        self._clean = truth.is_clean(given)
+
+    def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
+        """Measure."""
+        found = [self._quality(learner.learned) for learner in engine.learners]
+        for name in ("precision", "recall", "f"):
+            record[name] = float(np.mean([getattr(one, name) for one in found]))
+
+    def _quality(self, kept: Bools) -> Any:
+        return detection_quality(~kept, kept.astype(np.float64), self._clean)
+
+
+class Rounds(Callback):
+    """Keeps, epoch by epoch, which share of each class is learned from, and the scores of each selection.
+
+    Everything goes into ``rounds.jsonl``, from which a resumed run goes on.
+
+    Args:
+        folder: of the run.
+        truth: the right labels, if they are known: then the histograms show them apart.
+    """
+
+    def __init__(self, folder: Path, truth: Truth | None = None) -> None:
+        self.path = folder / ROUNDS
+        self.truth = truth
+        self.records: list[dict[str, Any]] = []
+
+    def on_train_begin(self, engine: Any) -> None:
+        """Take up what an interrupted run has left."""
+        if engine.is_main:
+            clear_leftovers(self.path)
+        if engine.epochs_done and self.path.exists():
+            there = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+            self.records = [one for one in there if one["epoch"] <= engine.epochs_done]
+
+    def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
+        """Note this epoch."""
+        learner, codes, k = engine.learners[0], engine.pool.codes.cpu().numpy(), engine.pool.n_classes
+        kept = np.bincount(codes[learner.learned], minlength=k) / np.maximum(np.bincount(codes, minlength=k), 1)
+        line: dict[str, Any] = {"epoch": record["epoch"], "kept_by_class": [round(float(x), 4) for x in kept]}
+        verdict = engine.verdicts[0]
+        if record["selected"] and verdict is not None:
+            line["scores"] = score_histogram(verdict.score, self._groups(verdict))
+        self.records.append(line)
+        if engine.is_main:
+            write_text(self.path, "".join(json.dumps(one) + "\n" for one in self.records))
+
+    def _groups(self, verdict: Any) -> dict[str, Bools]:
+        if self.truth is None:
+            return {"kept": ~verdict.flagged, "flagged": verdict.flagged}
+        clean = self.truth.is_clean(verdict.labels)
+        return {"right": clean, "wrong": ~clean}
+
+
+def score_histogram(scores: Array, groups: dict[str, Bools]) -> dict[str, Any]:
+    """Counts of each group in equal bins, without the stray values at both ends.
+
+    >>> score_histogram(np.array([0.0, 1.0]), {"kept": np.array([True, False])})["kept"][0]
+    1
+    """
+    values: Float64s = np.asarray(scores, dtype=np.float64)
+    low, high = np.quantile(values, (0.002, 0.998)) if len(values) else (0.0, 1.0)
+    high = high if high > low else low + 1.0
+    bins = np.clip((BINS * (values - low) / (high - low)).astype(np.intp), 0, BINS - 1)
+    counts = {name: np.bincount(bins[mask], minlength=BINS).tolist() for name, mask in groups.items()}
+    return {"low": float(low), "high": float(high), **counts}
