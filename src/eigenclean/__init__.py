@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from eigenclean.deprecation import install as _install_moved_modules
 from eigenclean.version import __version__
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from eigenclean.sources import open_source
     from eigenclean.train import RobustClassifier, recipe
     from eigenclean.verdict import Verdict
+
+_install_moved_modules()
 
 # Where each public name lives. Names resolve on first use, so that importing eigenclean costs nothing.
 _HOMES = {
