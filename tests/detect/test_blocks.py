@@ -1,4 +1,4 @@
-"""Sums over blocks: small ones of kept tables by several threads, large ones one after the other."""
+"""Sums over blocks: small ones of persisted tables by several threads, large ones one after the other."""
 
 import threading
 
@@ -27,18 +27,18 @@ class Busy:
         return 1
 
 
-def test_small_sums_over_kept_tables_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_sums_over_persisted_tables_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eigenclean.threads.n_threads", lambda: 2)
     busy, blocks = Busy(), LocalBlocks.of([np.arange(3)] * 6)
-    assert blocks.keep().total(busy) == 6
+    assert blocks.persist().total(busy) == 6
     assert busy.most == 2
 
 
-@pytest.mark.parametrize(("kept", "large"), [(True, True), (False, True), (False, False)])
+@pytest.mark.parametrize(("persisted", "large"), [(True, True), (False, True), (False, False)])
 def test_large_sums_and_unmade_blocks_are_taken_one_by_one(
-    kept: bool, large: bool, monkeypatch: pytest.MonkeyPatch
+    persisted: bool, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("eigenclean.threads.n_threads", lambda: 2)
     busy, blocks = Busy(), LocalBlocks.of([np.arange(3)] * 4)
-    assert (blocks.keep() if kept else blocks).total(busy, start=int if large else None) == 4
+    assert (blocks.persist() if persisted else blocks).total(busy, initial=int if large else None) == 4
     assert busy.most == 1

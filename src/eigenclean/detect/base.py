@@ -167,10 +167,10 @@ class Detector(BaseEstimator, ABC):
     def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
         """Judge checked rows in blocks with what was learned before."""
         self.check_in_blocks()
-        light = self._light()
+        fitted = self._for_inference()
         return Learned(
-            features.map(_score_block, codes, given=(light,)),
-            lambda rows, cut: features.map(_suggest_block, codes, rows, given=(light, cut)),
+            features.map(_score_block, codes, args=(fitted,)),
+            lambda rows, cut: features.map(_suggest_block, codes, rows, args=(fitted, cut)),
         )
 
     def fit_scores(self, scores: Float64s, codes: Ints) -> Self:
@@ -190,8 +190,8 @@ class Detector(BaseEstimator, ABC):
     def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
         raise NotImplementedError  # for those that are `in_blocks`
 
-    def _light(self) -> Self:
-        """Itself without what judging does not need, for others to take along."""
+    def _for_inference(self) -> Self:
+        """A detector that scores and suggests the same, without state that only learning needs; sent to workers."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

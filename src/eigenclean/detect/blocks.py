@@ -1,4 +1,9 @@
-"""Rows in blocks, wherever they are: sums over them add up, so a detector is written once for any size."""
+"""Rows in blocks: detectors are written once as maps and sums over blocks, whatever the size of the data.
+
+`Blocks` is a small map-reduce interface. In memory the blocks are slices of an array (`LocalBlocks`), data on a
+disk are read again at every pass, and on a cluster the blocks are Dask tasks. Every engine cuts blocks at the same
+rows and sums them in the same order, so that all engines give equal numbers.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,16 +17,13 @@ from eigenclean.threads import in_threads
 T = TypeVar("T")
 U = TypeVar("U")
 
-BLOCK_BYTES = 1 << 27  # 128 MiB: a product of matrices of this size takes much longer than the way to it
-TOGETHER = 16  # sums that are added up one after the other
-BLOCK_ROWS = 1 << 16  # narrow rows come with tables that are wider than they are
+BLOCK_BYTES = 1 << 27  # 128 MiB: the arithmetic on such a block takes much longer than the overhead per block
+BLOCK_ROWS = 1 << 16  # a limit for narrow rows, whose n x K tables are wider than the rows themselves
+SPLIT_EVERY = 16  # fan-in of the tree of sums
 
 
 class Blocks(ABC, Generic[T]):
-    """Something for each block of rows, in order: features, labels, tables; can be gone through again and again.
-
-    In memory the blocks are slices of an array, for data on a disk they are read at every pass, and on a cluster
-    they are wherever a worker has made them. What is done with them is the same.
+    """One item per block of rows (features, labels, tables), in order; can be iterated over repeatedly.
 
     Attributes:
         budget: bytes that sums over the blocks may take.
@@ -30,54 +32,54 @@ class Blocks(ABC, Generic[T]):
     budget: int = 1 << 31
 
     @abstractmethod
-    def map(self, function: Callable[..., U], *others: "Blocks[Any]", given: Sequence[Any] = ()) -> "Blocks[U]":
-        """``function(block, *blocks of the others, *given)`` for each block; made anew at every use."""
+    def map(self, function: Callable[..., U], *others: "Blocks[Any]", args: Sequence[Any] = ()) -> "Blocks[U]":
+        """Lazily apply ``function(block, *blocks of the others, *args)`` to each block, at every iteration anew."""
 
     @abstractmethod
-    def keep(self) -> "Blocks[T]":
-        """The same, made once and kept where it was made."""
+    def persist(self) -> "Blocks[T]":
+        """Compute all blocks now and hold the results where they were computed."""
 
     @abstractmethod
     def total(
         self,
         function: Callable[..., U],
         *others: "Blocks[Any]",
-        given: Sequence[Any] = (),
-        start: Callable[[], U] | None = None,
+        args: Sequence[Any] = (),
+        initial: Callable[[], U] | None = None,
     ) -> U:
-        """The sum of ``function(block, *blocks of the others, *given)``; tuples add up part by part.
+        """Sum ``function(block, *blocks of the others, *args)`` over the blocks; tuples are summed item by item.
 
-        With a ``start``, the function gets what that makes as its first argument, adds to it and returns it. Such
-        sums are large: no more of them are held than must be.
-        The order of the sum is always that of a `Tree`, so that engines agree to the last digit.
+        With ``initial``, the function takes an accumulator that ``initial()`` made as its first argument, adds to
+        it in place and returns it. This is meant for large sums, of which as few as possible are held at a time.
+        The order of the additions is always that of `TreeSum`, so that engines agree to the last digit.
         """
 
     @abstractmethod
-    def beside(self, items: Sequence[U]) -> "Blocks[U]":
-        """One of ``items`` beside each block."""
+    def from_items(self, items: Sequence[U]) -> "Blocks[U]":
+        """Blocks of the same kind from ``items``, one per block, to be passed as ``others``."""
 
     @abstractmethod
     def first(self) -> T:
-        """The first one alone."""
+        """Compute the first block only."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T]:
-        """One after the other, here."""
+        """Compute the blocks one after the other, in this process."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many."""
+        """Number of blocks."""
 
 
 class LocalBlocks(Blocks[T]):
-    """Blocks of this process, one after the other.
+    """Blocks that are computed one after the other in this process.
 
     Args:
-        make: begins a pass over the blocks.
-        n: how many there are.
-        store: where kept blocks go; None leaves them in memory.
-        first: makes the first block alone, where that is cheaper than to begin a pass.
-        kept: they have been made already, so that several can be worked on at a time.
+        make: starts an iteration over the blocks.
+        n: number of blocks.
+        store: applied to each block by `persist`, for instance to move it to the disk; None leaves it in memory.
+        first: computes the first block only, where that is cheaper than to start an iteration.
+        persisted: the blocks are in memory already, so that several threads can work on them.
 
     >>> rows = LocalBlocks.of([np.arange(3), np.arange(2)])
     >>> int(rows.map(np.square).total(np.sum))
@@ -91,57 +93,56 @@ class LocalBlocks(Blocks[T]):
         *,
         store: Callable[[Any], Any] | None = None,
         first: Callable[[], T] | None = None,
-        kept: bool = False,
+        persisted: bool = False,
     ) -> None:
         self._make, self._n, self._store = make, n, store
-        self._first, self._kept = first, kept
+        self._first, self._persisted = first, persisted
 
     @classmethod
     def of(cls, items: Sequence[T]) -> "LocalBlocks[T]":
-        """Blocks that are there already."""
+        """Blocks from items that are in memory."""
         return cls(lambda: items, len(items))
 
-    def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "LocalBlocks[U]":
-        """One function after the other, block by block: nothing is held in between."""
-        return self._like(
-            lambda: _mapped(function, (self, *others), given),
-            first=lambda: function(self.first(), *(other.first() for other in others), *given),
-            kept=self._kept,
+    def map(self, function: Callable[..., U], *others: Blocks[Any], args: Sequence[Any] = ()) -> "LocalBlocks[U]":
+        """Chain the function to the iteration: no intermediate blocks are held."""
+        return self._with_make(
+            lambda: _mapped(function, (self, *others), args),
+            first=lambda: function(self.first(), *(other.first() for other in others), *args),
+            persisted=self._persisted,
         )
 
-    def keep(self) -> "LocalBlocks[T]":
-        """A list of them."""
+    def persist(self) -> "LocalBlocks[T]":
+        """Hold the blocks in a list, each passed through ``store``."""
         items = [item if self._store is None else self._store(item) for item in self]
-        return self._like(lambda: items, kept=True)
+        return self._with_make(lambda: items, persisted=True)
 
     def total(
         self,
         function: Callable[..., U],
         *others: Blocks[Any],
-        given: Sequence[Any] = (),
-        start: Callable[[], U] | None = None,
+        args: Sequence[Any] = (),
+        initial: Callable[[], U] | None = None,
     ) -> U:
-        """Added up as the blocks come."""
-        tree = Tree()
+        """Sum as the blocks come; small sums over persisted blocks are computed by several threads."""
 
-        def own(parts: tuple[Any, ...]) -> U:
-            return function(*parts, *given) if start is None else function(start(), *parts, *given)
+        def term(blocks: tuple[Any, ...]) -> U:
+            return function(*blocks, *args) if initial is None else function(initial(), *blocks, *args)
 
-        parts = _side_by_side((self, *others))
-        several = self._kept and start is None and len(self) > 1
-        for one in in_threads(own, parts) if several else map(own, parts):
-            tree.add(one)
-            del one
-        result: U = tree.sum()
+        tree, blocks = TreeSum(), _zipped((self, *others))
+        in_parallel = self._persisted and initial is None and len(self) > 1
+        for summand in in_threads(term, blocks) if in_parallel else map(term, blocks):
+            tree.add(summand)
+            del summand
+        result: U = tree.result()
         return result
 
-    def beside(self, items: Sequence[U]) -> "LocalBlocks[U]":
-        """The items as they are."""
+    def from_items(self, items: Sequence[U]) -> "LocalBlocks[U]":
+        """Blocks of the same number from items in memory."""
         assert len(items) == len(self)
-        return self._like(lambda: items)
+        return self._with_make(lambda: items)
 
     def first(self) -> T:
-        """The others are not made."""
+        """Compute the first block only."""
         return next(iter(self)) if self._first is None else self._first()
 
     def __iter__(self) -> Iterator[T]:
@@ -150,103 +151,105 @@ class LocalBlocks(Blocks[T]):
     def __len__(self) -> int:
         return self._n
 
-    def _like(self, make: Callable[[], Iterable[U]], **how: Any) -> "LocalBlocks[U]":
-        other = LocalBlocks(make, self._n, store=self._store, **how)
-        other.budget = self.budget
-        return other
+    def _with_make(
+        self, make: Callable[[], Iterable[U]], *, first: Callable[[], U] | None = None, persisted: bool = False
+    ) -> "LocalBlocks[U]":
+        blocks = LocalBlocks(make, self._n, store=self._store, first=first, persisted=persisted)
+        blocks.budget = self.budget
+        return blocks
 
 
-# A block is let go before the next one is asked for: there may be room for few of them.
+# These generators drop their reference to a block before the next one is computed: memory may hold few blocks.
 
 
-def _side_by_side(blocks: Sequence[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
-    passes = [iter(one) for one in blocks]
-    for first in passes[0]:
-        parts = (first, *(next(other) for other in passes[1:]))
-        del first
-        yield parts
-        del parts
+def _zipped(blocks: Sequence[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+    first, *others = (iter(iterable) for iterable in blocks)
+    for block in first:
+        aligned = (block, *(next(other) for other in others))
+        del block
+        yield aligned
+        del aligned
 
 
-def _mapped(function: Callable[..., U], blocks: Sequence[Iterable[Any]], given: Sequence[Any]) -> Iterator[U]:
-    for parts in _side_by_side(blocks):
-        result = function(*parts, *given)
-        del parts
+def _mapped(function: Callable[..., U], blocks: Sequence[Iterable[Any]], args: Sequence[Any]) -> Iterator[U]:
+    for aligned in _zipped(blocks):
+        result = function(*aligned, *args)
+        del aligned
         yield result
         del result
 
 
-class Tree:
-    """A sum of many in a fixed order: each `TOGETHER` one after the other, then as many of these sums, and so on.
+class TreeSum:
+    """A running sum in a fixed order: groups of `SPLIT_EVERY` items, then groups of as many group sums, and so on.
 
-    No more than a sum of each size is held at a time.
+    Only one partial sum per level of the tree is held.
 
-    >>> tree = Tree()
+    >>> tree = TreeSum()
     >>> for number in range(1000):
     ...     tree.add((number, 1))
-    >>> tree.sum()
+    >>> tree.result()
     (499500, 1000)
     """
 
     def __init__(self) -> None:
-        self._levels: list[tuple[int, Any]] = []  # how many were added up, and their sum
+        self._levels: list[tuple[int, Any]] = []  # number of summands, and their sum
 
     def add(self, item: Any, level: int = 0) -> None:
-        """The next one; it is not needed afterwards, and may be changed."""
+        """Add the next item, which may be overwritten by later additions."""
         if level == len(self._levels):
             self._levels.append((0, None))
-        n, total = self._levels[level]
-        total = item if n == 0 else added(total, item, own=True)
-        if n + 1 == TOGETHER:
+        n, partial = self._levels[level]
+        partial = item if n == 0 else add(partial, item, in_place=True)
+        if n + 1 == SPLIT_EVERY:
             self._levels[level] = (0, None)
-            self.add(total, level + 1)
+            self.add(partial, level + 1)
         else:
-            self._levels[level] = (n + 1, total)
+            self._levels[level] = (n + 1, partial)
 
-    def sum(self) -> Any:
-        """Of all that were added."""
+    def result(self) -> Any:
+        """The sum of all items so far; an incomplete group counts as one item of the next level."""
         total: Any = None
-        for n, more in self._levels:  # what is left over counts as one of the next size
+        for n, partial in self._levels:
             if n:
-                total = more if total is None else added(more, total, own=True)
+                total = partial if total is None else add(partial, total, in_place=True)
         return total
 
 
-def added(a: Any, b: Any, *, own: bool = False) -> Any:
-    """The sum of two values, or of two tuples part by part; an array that is our ``own`` is added to in place.
+def add(a: Any, b: Any, *, in_place: bool = False) -> Any:
+    """The sum of two values, or of two tuples item by item; ``in_place`` adds to the arrays of ``a``.
 
-    >>> added((1, (2, 3)), (10, (20, 30)))
+    >>> add((1, (2, 3)), (10, (20, 30)))
     (11, (22, 33))
     """
     if isinstance(a, tuple):
-        parts = (added(one, other, own=own) for one, other in zip(a, b, strict=True))
-        return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)  # a named tuple, or a plain one
-    if own:
+        items = (add(left, right, in_place=in_place) for left, right in zip(a, b, strict=True))
+        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)  # a named tuple, or a plain one
+    if in_place:
         a += b
         return a
     return a + b
 
 
 def rows_per_block(n: int, width: int, dtype: np.dtype[Any]) -> int:
-    """How many of ``n`` rows a block has, the same for every way of going through the data.
+    """Number of rows of a block when ``n`` rows are split; every engine uses this number.
 
-    Where there are several blocks, they are half as large: one is read while another is worked on.
+    If there are several blocks, they are half as large: one is read while another is worked on.
 
     >>> rows_per_block(10**6, 2048, np.dtype(np.float32)), rows_per_block(15_000, 2048, np.dtype(np.float32))
     (8192, 15000)
     """
-    row = width * working_dtype(dtype).itemsize
-    if n <= BLOCK_ROWS and n * row <= BLOCK_BYTES:
+    row_bytes = width * working_dtype(dtype).itemsize
+    if n <= BLOCK_ROWS and n * row_bytes <= BLOCK_BYTES:
         return max(1, n)
-    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // 2 // row))
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // 2 // row_bytes))
 
 
-def block_of(features: Array) -> int:
-    """How many rows a block of this array has."""
+def block_rows(features: Array) -> int:
+    """Number of rows of a block of this array."""
     n, width = features.shape
     return rows_per_block(n, width, features.dtype)
 
 
-def in_blocks(array: Array, rows: int) -> LocalBlocks[Array]:
-    """An array, ``rows`` rows at a time, without a copy."""
-    return LocalBlocks.of([array[part] for part in row_chunks(len(array), 1, rows)])
+def split_rows(array: Array, rows: int) -> LocalBlocks[Array]:
+    """Blocks of ``rows`` rows of an array, without a copy."""
+    return LocalBlocks.of([array[chunk] for chunk in row_chunks(len(array), 1, rows)])

@@ -26,7 +26,7 @@ from eigenclean.arrays import (
     row_chunks,
 )
 from eigenclean.detect import Detector, detector
-from eigenclean.detect.blocks import TOGETHER, Blocks, added, rows_per_block
+from eigenclean.detect.blocks import SPLIT_EVERY, Blocks, add, rows_per_block
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
@@ -49,76 +49,72 @@ _PATIENCE = "10s"  # with a scheduler that does not answer
 
 
 class DaskBlocks(Blocks[T]):
-    """Blocks as Dask tasks, on whatever scheduler is current; kept ones stay with the workers.
+    """Blocks as Dask tasks, on whatever scheduler is current; persisted blocks stay with the workers.
 
     Args:
-        parts: Dask objects.
+        tasks: Dask objects, one per block.
     """
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._parts = list(parts)
+    def __init__(self, tasks: Sequence[Any]) -> None:
+        self.tasks = list(tasks)
         self._dask: Any = require("dask", extra="dask", caller="the dask engine")
 
-    def map(self, function: Callable[..., U], *others: Blocks[Any], given: Sequence[Any] = ()) -> "DaskBlocks[U]":
-        """A task for each block."""
-        return self._like(self._calls(function, others, given))
+    def map(self, function: Callable[..., U], *others: Blocks[Any], args: Sequence[Any] = ()) -> "DaskBlocks[U]":
+        """One task per block."""
+        return self._with_tasks(self._calls(function, others, args))
 
-    def keep(self) -> "DaskBlocks[T]":
-        """Persisted: computed now, and again by Dask if a worker is lost."""
-        return self._like(self._dask.persist(*self._parts))
+    def persist(self) -> "DaskBlocks[T]":
+        """Compute the blocks on the workers now; Dask computes them again if a worker is lost."""
+        return self._with_tasks(self._dask.persist(*self.tasks))
 
     def total(
         self,
         function: Callable[..., U],
         *others: Blocks[Any],
-        given: Sequence[Any] = (),
-        start: Callable[[], U] | None = None,
+        args: Sequence[Any] = (),
+        initial: Callable[[], U] | None = None,
     ) -> U:
-        """A tree of sums, in the order of `Tree`; in each branch one after the other, so that few are held."""
-        sums = self._calls(function if start is None else _FromStart(function, start), others, given)
-        # Large ones are let go as they come; small ones are not worth a task each.
-        add = self._dask.delayed(added, pure=False)
-        branch = self._dask.delayed(_added_up, pure=False) if start is None else partial(reduce, add)
+        """A tree of sums in the order of `TreeSum`; within a branch one after the other, so that few are held."""
+        sums = self._calls(function if initial is None else _WithInitial(function, initial), others, args)
+        # Large summands get a task per addition, so that each can be released early; for small ones a task per
+        # branch is enough.
+        add_two = self._dask.delayed(add, pure=False)
+        branch = self._dask.delayed(_add_all, pure=False) if initial is None else partial(reduce, add_two)
         while len(sums) > 1:
-            sums = [branch(sums[i : i + TOGETHER]) for i in range(0, len(sums), TOGETHER)]
+            sums = [branch(sums[i : i + SPLIT_EVERY]) for i in range(0, len(sums), SPLIT_EVERY)]
         result: U = self._dask.compute(sums[0])[0]
         return result
 
-    def beside(self, items: Sequence[U]) -> "DaskBlocks[U]":
-        """Each item in a task of its own."""
-        return self._like([self._shared(item) for item in items])
+    def from_items(self, items: Sequence[U]) -> "DaskBlocks[U]":
+        """One task per item."""
+        return self._with_tasks([self._constant(item) for item in items])
 
     def first(self) -> T:
-        """Computed alone."""
-        result: T = self._dask.compute(self._parts[0])[0]
+        """Compute the first block only."""
+        result: T = self._dask.compute(self.tasks[0])[0]
         return result
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._dask.compute(*self._parts))
+        return iter(self._dask.compute(*self.tasks))
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self.tasks)
 
-    @property
-    def parts(self) -> list[Any]:
-        """The Dask objects, one for each block."""
-        return self._parts
-
-    def _calls(self, function: Callable[..., U], others: Sequence[Blocks[Any]], given: Sequence[Any]) -> list[Any]:
+    def _calls(self, function: Callable[..., U], others: Sequence[Blocks[Any]], args: Sequence[Any]) -> list[Any]:
         call = self._dask.delayed(function, pure=False, traverse=False)
-        shared = [self._shared(value) for value in given]
-        beside = [other.parts for other in others if isinstance(other, DaskBlocks)]
-        assert len(beside) == len(others)
-        return [call(*parts, *shared) for parts in zip(self._parts, *beside, strict=True)]
+        constants = [self._constant(value) for value in args]
+        columns = [other.tasks for other in others if isinstance(other, DaskBlocks)]
+        assert len(columns) == len(others)
+        return [call(*blocks, *constants) for blocks in zip(self.tasks, *columns, strict=True)]
 
-    def _shared(self, value: Any) -> Any:
-        # In the graph rather than scattered: what is scattered dies with its worker.
-        return self._dask.delayed(value, name=f"given-{uuid.uuid4().hex}", traverse=False)
+    def _constant(self, value: Any) -> Any:
+        # Part of the graph rather than scattered: scattered values are lost with their worker.
+        return self._dask.delayed(value, name=f"constant-{uuid.uuid4().hex}", traverse=False)
 
-    def _like(self, parts: Sequence[Any]) -> "DaskBlocks[Any]":
-        other: DaskBlocks[Any] = DaskBlocks(parts)
-        other.budget = self.budget
-        return other
+    def _with_tasks(self, tasks: Sequence[Any]) -> "DaskBlocks[Any]":
+        blocks: DaskBlocks[Any] = DaskBlocks(tasks)
+        blocks.budget = self.budget
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -147,7 +143,7 @@ class DaskVerdict:
         """A new folder of Parquet files, one a block, written by the workers: they must see the folder too."""
         make_folder(folder)
         paths = [folder / f"part-{number:05d}.parquet" for number in range(len(self.frames))]
-        self.frames.total(_write_part, self.frames.beside(paths))
+        self.frames.total(_write_part, self.frames.from_items(paths))
         return folder
 
 
@@ -177,7 +173,7 @@ def judge_dask(
         made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
         blocks, sizes = made.blocks, made.sizes
         if made.bytes <= _SHARE * _memory_of_workers():
-            blocks = blocks.keep()  # read and checked once
+            blocks = blocks.persist()  # read and checked once
         if isinstance(features, Source):
             labels = features.labels if labels is None else labels
             ids = features.ids if ids is None else ids
@@ -185,18 +181,20 @@ def judge_dask(
         classes, codes = _codes(blocks, sizes, labels, judge if fitted else None)
         learned = judge.judge_blocks(blocks, codes) if fitted else judge.learn_blocks(blocks, codes, classes)
         # The cut is fitted here, to all scores: nothing else of the size of the data comes to this process.
-        kept = learned.scores.keep()
+        kept = learned.scores.persist()
         scores, here = np.concatenate(list(kept)), np.concatenate(list(codes))
         if not fitted:
             judge.fit_scores(scores, here)
         weighed = judge.weigh(scores, here, decision)
         rank, parts = ranks(weighed.p_clean, scores), _parts(sizes)
-        flagged = blocks.beside([weighed.flagged[part] for part in parts])
+        flagged = blocks.from_items([weighed.flagged[part] for part in parts])
         suggestions = learned.suggest(flagged.map(np.flatnonzero), weighed.cut)
         own_ids = np.arange(len(scores)) if ids is None else np.asarray(ids)
-        beside = [blocks.beside([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)]
+        beside = [
+            blocks.from_items([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)
+        ]
         given = (judge.classes_, weighed.made_by)
-        frames = kept.map(_frame, codes, flagged, suggestions, *beside, given=given).keep()
+        frames = kept.map(_frame, codes, flagged, suggestions, *beside, args=given).persist()
         assert isinstance(frames, DaskBlocks)
     engine: dict[str, Any] = {"name": "dask", "blocks": len(blocks)}
     if "vectors" in weighed.made_by:
@@ -253,18 +251,18 @@ def _memory_of_workers() -> int:
     return sum(int(worker.get("memory_limit") or 0) for worker in workers)
 
 
-class _FromStart:
-    """A sum of one block, for functions that add to a sum so far."""
+class _WithInitial:
+    """The sum of one block, for a function that adds to an accumulator; a class, so that it can be pickled."""
 
-    def __init__(self, function: Callable[..., Any], start: Callable[[], Any]) -> None:
-        self._function, self._start = function, start
+    def __init__(self, function: Callable[..., Any], initial: Callable[[], Any]) -> None:
+        self._function, self._initial = function, initial
 
-    def __call__(self, *parts: Any) -> Any:
-        return self._function(self._start(), *parts)
+    def __call__(self, *blocks: Any) -> Any:
+        return self._function(self._initial(), *blocks)
 
 
-def _added_up(sums: Sequence[Any]) -> Any:
-    return reduce(added, sums)
+def _add_all(sums: Sequence[Any]) -> Any:
+    return reduce(add, sums)
 
 
 def _source_blocks(source: Source) -> _Made:
@@ -315,9 +313,9 @@ def _codes(
         given = DaskBlocks(labels.rechunk((tuple(sizes),)).to_delayed().ravel()).map(_checked_labels)
     else:
         array = check_labels(labels, by="judge_dask", n_rows=n)
-        given = blocks.beside([array[part] for part in _parts(sizes)])
+        given = blocks.from_items([array[part] for part in _parts(sizes)])
     classes = fitted.classes_ if fitted is not None else np.unique(np.concatenate(list(given.map(np.unique))))
-    return classes, given.map(_located, given=(classes,)).keep()
+    return classes, given.map(_located, args=(classes,)).persist()
 
 
 def _parts(sizes: Sequence[int]) -> list[slice]:

@@ -55,9 +55,9 @@ class Passes:
         own = type(self._source).data_hash is not Source.data_hash  # such as that of the images behind features
         return self._source.data_hash() if own or self._fingerprint is None else self._fingerprint
 
-    def in_blocks(self, values: Array) -> LocalBlocks[Array]:
+    def split_rows(self, values: Array) -> LocalBlocks[Array]:
         """Something that is known of every row, beside the blocks."""
-        return self.blocks.beside([values[part] for part in self.parts])
+        return self.blocks.from_items([values[part] for part in self.parts])
 
     def check_unchanged(self) -> None:
         """Raise `InvalidData` if a file is not what it was when the run began."""

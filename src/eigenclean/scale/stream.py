@@ -70,7 +70,7 @@ def judge_stream(
     table = n * (6 * FEW if k > MANY else 4 * k)  # what the judge keeps of every row
     passes = Passes(source, budget=memory // 2, spill=table > memory // 2)
     _check_width(passes, judge if fitted else None, source)
-    own = passes.in_blocks(codes)
+    own = passes.split_rows(codes)
     learned = judge.judge_blocks(passes.blocks, own) if fitted else judge.learn_blocks(passes.blocks, own, classes)
     scores = np.concatenate(list(learned.scores))
     if not fitted:
@@ -78,7 +78,7 @@ def judge_stream(
     weighed = judge.weigh(scores, codes, decision)
     rank = ranks(weighed.p_clean, scores)
     suggested, confidence = codes.astype(np.int32), weighed.p_clean.copy()
-    rows = passes.in_blocks(weighed.flagged).map(np.flatnonzero)
+    rows = passes.split_rows(weighed.flagged).map(np.flatnonzero)
     with _writing(write, weighed.made_by) as group:
         for part, (best, share) in zip(passes.parts, learned.suggest(rows, weighed.cut), strict=True):
             flagged = part.start + np.flatnonzero(weighed.flagged[part])

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
 from eigenclean.detect.base import Detector, Learned
-from eigenclean.detect.blocks import Blocks, block_of, in_blocks
+from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.detect.fine.eigenvectors import grouped
 from eigenclean.detect.folds import content_hash
@@ -89,9 +89,9 @@ class MCD(Detector):
             raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = block_of(X)
-        weights = None if weight is None else in_blocks(weight, rows)
-        return np.concatenate(list(self._estimate(in_blocks(X, rows), in_blocks(codes, rows), weights)))
+        rows = block_rows(X)
+        weights = None if weight is None else split_rows(weight, rows)
+        return np.concatenate(list(self._estimate(split_rows(X, rows), split_rows(codes, rows), weights)))
 
     def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
         scores = self._estimate(features, codes, None)
@@ -103,12 +103,12 @@ class MCD(Detector):
         weight = codes.map(_ones) if weights is None else weights
         classes = ClassRows.of(np.concatenate(list(codes)), len(self.classes_))
         masses = np.concatenate(list(weight))
-        scores = features.map(_random_keys, given=(self.random_state,)).keep()
+        scores = features.map(_random_keys, args=(self.random_state,)).persist()
         for _ in range(self.steps):
             least = self._least(np.concatenate(list(scores)), classes, masses)
-            chosen = scores.map(_chosen, codes, weight, given=(least,)).keep()
+            chosen = scores.map(_chosen, codes, weight, args=(least,)).persist()
             self._estimate_from(features, codes, chosen)
-            scores = self.judge_blocks(features, codes).scores.keep()
+            scores = self.judge_blocks(features, codes).scores.persist()
         return scores
 
     def _least(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Float64s:
@@ -122,9 +122,9 @@ class MCD(Detector):
 
     def _estimate_from(self, features: Blocks[Array], codes: Blocks[Ints], weight: Blocks[Float64s]) -> None:
         k, d = len(self.classes_), features.map(_width).first()
-        sums, totals, count = features.total(_add_sums, codes, weight, start=partial(_no_sums, k, d))
+        sums, totals, count = features.total(_add_sums, codes, weight, initial=partial(_no_sums, k, d))
         self.means_ = sums / totals[:, None]
-        scatter = features.total(_add_scatter, codes, weight, given=(self.means_,), start=partial(_no_scatter, d))
+        scatter = features.total(_add_scatter, codes, weight, args=(self.means_,), initial=partial(_no_scatter, d))
         self.covariance_ = scatter / totals.sum()  # once: both released codes divide inside the loop over classes
         self.shrinkage_ = self._choose_shrinkage(int(count[0]) - k)
         self._whitening = self._whiten()

@@ -60,7 +60,7 @@ class ClassBlocks:
 
     def __init__(self, features: Blocks[Array], codes: Blocks[Ints], k: int) -> None:
         self.features, self.codes, self.k = features, codes, k
-        self.counts = np.stack(list(codes.map(_counts, given=(k,))))
+        self.counts = np.stack(list(codes.map(_counts, args=(k,))))
         width, self.dtype = features.map(_kind).first()
         self.d, self.n = int(width), int(self.counts.sum())
         self.sizes = self.counts.sum(axis=0)
@@ -68,12 +68,12 @@ class ClassBlocks:
     def moments(self, classes: Array) -> tuple[ClassMoments, Float64s]:
         """The moments, and the starts of the iterations, in one pass."""
         before = partial(_no_moments, self.k, self.d)
-        counts, sums, seconds, starts = self.features.total(_add_moments, self.codes, self._quotas, start=before)
+        counts, sums, seconds, starts = self.features.total(_add_moments, self.codes, self._quotas, initial=before)
         return ClassMoments(classes, counts, sums, seconds), starts
 
     def sums(self) -> Float64s:
         """Σ z of each class."""
-        return self.features.total(_add_sums, self.codes, start=partial(_zeros, self.k, self.d))
+        return self.features.total(_add_sums, self.codes, initial=partial(_zeros, self.k, self.d))
 
     def iterated(self) -> tuple[Float64s, Float64s, int]:
         """Eigenvalues and eigenvectors by iterations in step, and how many passes it took."""
@@ -85,7 +85,7 @@ class ClassBlocks:
                 {int(j): everything[j] for j in np.flatnonzero(small & (self.sizes > 0))}
             ).items():
                 values[j], vectors[j] = top_eigenpair(rows)
-        starts = self.features.total(_add_starts, self.codes, self._quotas, start=partial(_zeros, self.k, self.d))
+        starts = self.features.total(_add_starts, self.codes, self._quotas, initial=partial(_zeros, self.k, self.d))
         runs = {int(j): lanczos_steps(starts[j].astype(self.dtype)) for j in np.flatnonzero(~small)}
         asked, passes = np.zeros((self.k, self.d), dtype=self.dtype), 2
         for j, run in runs.items():
@@ -93,7 +93,7 @@ class ClassBlocks:
         while runs:
             active = np.isin(np.arange(self.k), list(runs))
             start = partial(_zeros, self.k, self.d)
-            images = self.features.total(_add_images, self.codes, given=(asked, active), start=start)
+            images = self.features.total(_add_images, self.codes, args=(asked, active), initial=start)
             passes += 1
             for j, run in list(runs.items()):
                 try:
@@ -113,7 +113,7 @@ class ClassBlocks:
             for number in np.unique(block).tolist():
                 shares[number][j] = inside[block == number]
         found: dict[int, list[Array]] = {j: [] for j in wanted}
-        for part in self.features.map(_rows, self.codes, self.features.beside(shares), given=(self.k,)):
+        for part in self.features.map(_rows, self.codes, self.features.from_items(shares), args=(self.k,)):
             for j, rows in part.items():
                 found[j].append(rows)
         return {j: np.concatenate(rows) for j, rows in found.items()}
@@ -123,7 +123,7 @@ class ClassBlocks:
         """How many rows of each class, in every block, are among the first of it."""
         first = start_rows(self.d, self.dtype)
         before = np.cumsum(self.counts, axis=0) - self.counts
-        return self.features.beside([*np.clip(first - before, 0, self.counts)])
+        return self.features.from_items([*np.clip(first - before, 0, self.counts)])
 
 
 def pairs_by_moments(moments: ClassMoments, starts: Float64s, dtype: np.dtype[Any]) -> tuple[Float64s, Float64s]:

@@ -238,7 +238,7 @@ class FINE(Detector):
             values[j], vectors[j] = self._class_pair(rows.astype(data.dtype, copy=False), None)
         return values, vectors
 
-    def _light(self) -> Self:
+    def _for_inference(self) -> Self:
         if self._moments is None:
             return self
         light = copy(self)
@@ -284,8 +284,8 @@ class FINE(Detector):
         if len(self.classes_) > FEW:
             return super().judge_blocks(features, codes)
         self.check_in_blocks()
-        seen = features.map(score_and_rivals, codes, given=(self._light(),)).keep()
-        return Learned(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, given=(cut,)))
+        seen = features.map(score_and_rivals, codes, args=(self._for_inference(),)).persist()
+        return Learned(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, args=(cut,)))
 
     @property
     def _n_columns(self) -> int:

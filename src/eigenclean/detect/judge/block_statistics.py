@@ -99,10 +99,10 @@ def _moved(posterior: Floats, candidates: Candidates) -> Floats:
     return moved
 
 
-def candidates(rows: UnitRows, codes: Ints, discriminants: Discriminants, one_of_many: bool) -> Candidates:
+def candidates(rows: UnitRows, codes: Ints, discriminants: Discriminants, is_partial: bool) -> Candidates:
     """The candidates of all rows."""
     found = Candidates.of(discriminants, rows, codes)
-    return found.in_block() if one_of_many else found
+    return found.in_block() if is_partial else found
 
 
 def trials(
@@ -111,16 +111,16 @@ def trials(
     folds: list[int],
     expected: Discriminants | None,
     others: list[Discriminants],
-    one_of_many: bool,
+    is_partial: bool,
 ) -> tuple[Candidates | None, list[Candidates]]:
     """Candidates of all rows by the discriminants that are ``expected`` to be best, and of some folds by all."""
     inside, chosen = rows.only(folds), np.flatnonzero(np.isin(rows.folds, folds))
-    tried = [candidates(inside, codes[chosen], other, one_of_many) for other in others]
+    tried = [candidates(inside, codes[chosen], other, is_partial) for other in others]
     if expected is None:
         return None, tried
-    every = candidates(rows, codes, expected, one_of_many)
+    every = candidates(rows, codes, expected, is_partial)
     own = every.taken(chosen)
-    own = replace(own, values=np.ascontiguousarray(own.values), one_of_many=one_of_many)
+    own = replace(own, values=np.ascontiguousarray(own.values), is_partial=is_partial)
     return every, [*tried, own]
 
 

@@ -35,9 +35,9 @@ class Draw:
     def of(cls, lots: Blocks[NDArray[np.uint64]], n: int) -> "Draw":
         """Look for the lowest lots in every block."""
         share = min(1.0, _ENOUGH * MOST / max(n, 1))
-        found = list(lots.map(_below, given=(share,)))
+        found = list(lots.map(_below, args=(share,)))
         if sum(len(rows) for rows, _ in found) < min(n, MOST):  # not random at all: copies of few rows
-            found = list(lots.map(_below, given=(1.0,)))
+            found = list(lots.map(_below, args=(1.0,)))
         block = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
         row = np.concatenate([rows for rows, _ in found])
         order = np.argsort(np.concatenate([own for _, own in found]), kind="stable")[:MOST]
@@ -68,16 +68,16 @@ class Tables:
     def __len__(self) -> int:
         return self.n
 
-    def total(self, function: Callable[..., T], given: Sequence[Any] = ()) -> T:
-        """``function(block, *given)``, added up."""
-        return self.blocks.total(function, given=given)
+    def total(self, function: Callable[..., T], args: Sequence[Any] = ()) -> T:
+        """``function(block, *args)``, added up."""
+        return self.blocks.total(function, args=args)
 
     def thinned(self, at_most: int) -> Candidates:
         """A part of the rows, the same ones in whatever order and blocks they come."""
         if self.n <= at_most:
             return self.blocks.first() if len(self.blocks) == 1 else Candidates.joined(list(self.blocks))
         assert self.draw is not None and at_most <= MOST
-        rows = self.blocks.beside(self.draw.part(at_most, len(self.blocks)))
+        rows = self.blocks.from_items(self.draw.part(at_most, len(self.blocks)))
         return Candidates.joined([part for part in self.blocks.map(Candidates.taken, rows) if len(part)])
 
     @property

@@ -35,7 +35,7 @@ class Candidates:
         given: n, the given class.
         n_classes: K.
         lots: n, a number drawn for each row, by its content; a part of the rows is those with the lowest.
-        one_of_many: whether this is one block of many, whose sums are added to those of the others.
+        is_partial: whether this is one block of many, whose sums are added to those of the others.
     """
 
     classes: Ints
@@ -43,7 +43,7 @@ class Candidates:
     given: Ints
     n_classes: int
     lots: NDArray[np.uint64] | None = None
-    one_of_many: bool = False
+    is_partial: bool = False
 
     @classmethod
     def of(
@@ -112,11 +112,11 @@ class Candidates:
 
     def in_block(self) -> "Candidates":
         """The same as one block of many."""
-        return replace(self, lots=None, one_of_many=True)
+        return replace(self, lots=None, is_partial=True)
 
-    def total(self, function: Callable[..., T], given: Sequence[Any] = ()) -> T:
-        """``function(self, *given)``: a single block is all there is."""
-        return function(self, *given)
+    def total(self, function: Callable[..., T], args: Sequence[Any] = ()) -> T:
+        """``function(self, *args)``: a single block is all there is."""
+        return function(self, *args)
 
     @property
     def spread(self) -> float:
@@ -141,7 +141,7 @@ class Candidates:
     @property
     def square(self) -> bool:
         """Whether pairs of classes are counted in a whole K x K table."""
-        return self.n_classes <= MANY or (self.one_of_many and self.n_classes**2 <= _SQUARE)
+        return self.n_classes <= MANY or (self.is_partial and self.n_classes**2 <= _SQUARE)
 
     @property
     def keys(self) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.detect.base import Detector, Learned
-from eigenclean.detect.blocks import Blocks, block_of, in_blocks
+from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.judge import block_statistics as work
@@ -86,25 +86,27 @@ class Judge(Detector):
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = block_of(X)
-        weights = None if weight is None else in_blocks(weight, rows)
-        return np.concatenate(list(self._learn_blocks(in_blocks(X, rows), in_blocks(codes, rows), weights).scores))
+        rows = block_rows(X)
+        weights = None if weight is None else split_rows(weight, rows)
+        return np.concatenate(
+            list(self._learn_blocks(split_rows(X, rows), split_rows(codes, rows), weights).scores)
+        )
 
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
     ) -> Learned:
         k, n_folds, n_blocks = len(self.classes_), self.n_folds, len(features)
-        seen = features.map(work.seen).keep()
+        seen = features.map(work.seen).persist()
         looks = list(seen.map(work.look))
         lots = seen.map(work.lots)
         self._form, self._width = RowForm.of_blocks(features, looks), looks[0].width
         n, d = sum(look.n for look in looks), len(self._form.centre)
-        units = features.map(work.directions, lots, given=(self._form, n_folds))
+        units = features.map(work.directions, lots, args=(self._form, n_folds))
         if n * d * looks[0].itemsize <= KEPT_BYTES:
-            units = units.keep()
-        weight = features.beside([None] * n_blocks) if weights is None else weights
+            units = units.persist()
+        weight = features.from_items([None] * n_blocks) if weights is None else weights
         seconds, masses, sums = units.total(
-            work.add_moments, codes, weight, start=partial(work.no_moments, n_folds, k, d)
+            work.add_moments, codes, weight, initial=partial(work.no_moments, n_folds, k, d)
         )
         solver = DiscriminantSolver(seconds, masses)
         rounds = _Rounds(units, codes, solver, Draw.of(lots, n), self._trial_folds(n), n, k)
@@ -114,12 +116,12 @@ class Judge(Detector):
             if model is not None:
                 del sums, self._discriminants  # there may be no room for two of them
                 start = partial(work.no_sums, n_folds, k, d)
-                sums = units.total(work.add_moved, rounds.tables.blocks, weight, given=(model,), start=start)
+                sums = units.total(work.add_moved, rounds.tables.blocks, weight, args=(model,), initial=start)
             self.shrinkage_, self._discriminants = rounds.judge(sums, model)
             tables = rounds.tables
             model = fit_noisy_labels(tables) if model is None else model.converged(tables)
             self.n_rounds_ = number
-            before, noise = noise, 1.0 - tables.total(work.p_right, given=(model,)) / n
+            before, noise = noise, 1.0 - tables.total(work.p_right, args=(model,)) / n
             if abs(noise - before) < _SETTLED:
                 break
         assert model is not None
@@ -127,8 +129,8 @@ class Judge(Detector):
         self._noise, self.glances_ = self._model.overall(tables), self._model.glances
         given = (self._model,)
         return Learned(
-            tables.blocks.map(work.log_odds, given=given),
-            lambda rows, cut: tables.blocks.map(work.suggested, rows, given=given),
+            tables.blocks.map(work.log_odds, args=given),
+            lambda rows, cut: tables.blocks.map(work.suggested, rows, args=given),
         )
 
     def _trial_folds(self, n: int) -> list[int]:
@@ -141,13 +143,13 @@ class Judge(Detector):
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), 1, block_of(X)):
+        for part in row_chunks(len(X), 1, block_rows(X)):
             scores[part] = self._model.log_odds(self._candidates(X[part], codes[part]))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), 1, block_of(X)):
+        for part in row_chunks(len(rows), 1, block_rows(X)):
             found = self._candidates(X[rows[part]], codes[rows[part]])
             best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
         return best, share
@@ -204,7 +206,7 @@ class _Rounds:
                 chosen = self._solver.solve(expected, *sums)
                 group = [*group, expected]
                 tried = self._tried(chosen, others)
-                tables = self._tables(tried.map(work.every).keep())
+                tables = self._tables(tried.map(work.every).persist())
             else:
                 tried = self._tried(None, others)
             found = likelihoods(tried.map(work.tried), model, self._k, 8, settle=2)
@@ -215,14 +217,14 @@ class _Rounds:
             del tables
             chosen = self._solver.solve(best, *sums)
             given = (chosen, len(self._units) > 1)
-            tables = self._tables(self._units.map(work.candidates, self._codes, given=given).keep())
+            tables = self._tables(self._units.map(work.candidates, self._codes, args=given).persist())
         self._shrinkage, self.tables = best, tables
         self._solver.forget(but=_near(best))
         return best, chosen
 
     def _tried(self, expected: Discriminants | None, others: list[Discriminants]) -> Blocks[Any]:
         given = (self._trial, expected, others, len(self._units) > 1)
-        return self._units.map(work.trials, self._codes, given=given).keep()
+        return self._units.map(work.trials, self._codes, args=given).persist()
 
     @property
     def _at_once(self) -> int:

@@ -79,7 +79,7 @@ class NoisyLabels:
 
     def overall(self, candidates: Candidates | Tables) -> Transition:
         """How right labels became given ones in these samples, glances included."""
-        return Transition.counted(candidates.total(_moves, given=(self,)), candidates.n_classes)
+        return Transition.counted(candidates.total(_moves, args=(self,)), candidates.n_classes)
 
     def improved(
         self, candidates: Candidates | Tables, rounds: int, tol: float = 1e-6, settle: int = 0
@@ -92,7 +92,7 @@ class NoisyLabels:
         asked = next(steps)
         while True:
             try:
-                asked = steps.send(candidates.total(_expected, given=asked))
+                asked = steps.send(candidates.total(_expected, args=asked))
             except StopIteration as done:
                 model: NoisyLabels = done.value
                 return model
@@ -201,7 +201,7 @@ def likelihoods(
     asked: dict[int, tuple[NoisyLabels, bool]] = {number: next(run) for number, run in runs.items()}
     reached = [0.0] * len(starts)
     while asked:
-        sums = blocks.total(_expected_of_each, given=(asked,))
+        sums = blocks.total(_expected_of_each, args=(asked,))
         for number, own in zip(list(asked), sums, strict=True):
             try:
                 asked[number] = runs[number].send(own)

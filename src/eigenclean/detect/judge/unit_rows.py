@@ -41,7 +41,7 @@ class RowForm:
         if rooted or not any(look.rooted for look in looks):
             total = sum((look.directions for look in looks[1:]), looks[0].directions)
         else:  # some blocks have negative values and others have none
-            total = features.total(direction_sum, given=(False,))
+            total = features.total(direction_sum, args=(False,))
         return cls(rooted, np.asarray(total / sum(look.n for look in looks)))
 
     def apply(self, features: Array, chosen: Ints | None = None) -> Floats:
