@@ -9,6 +9,7 @@ import numpy as np
 from eigenclean.arrays import Array, Floats
 from eigenclean.errors import InvalidData
 from eigenclean.metrics.calibration import Reliability
+from eigenclean.metrics.certainty import CERTAINTY_BANDS, count_by_certainty
 from eigenclean.metrics.noise_rate import noise_rate_interval, noise_rate_intervals
 from eigenclean.report.confusion import confusion
 from eigenclean.report.formatting import count, in_ten, percent, plain, plural, probability, setting
@@ -22,7 +23,6 @@ from eigenclean.verdict import Verdict
 
 MOST_SUSPECTS = 60
 MOST_CLASSES = 500
-BANDS = (("sure", 0.95, "95 % or more"), ("likely", 0.75, "75 to 95 %"), ("borderline", -1.0, "below 75 %"))
 _RUN = ("source", "encoder", "skipped", "created", "seconds", "version", "data_hash", "command")
 
 
@@ -122,12 +122,10 @@ def _how_sure(n: int, n_flagged: int, right: float, missed: float) -> str:
 
 
 def _bands(p_wrong: Floats) -> list[dict[str, Any]]:
-    bands, rest = [], np.ones(len(p_wrong), dtype=bool)
-    for name, least, rule in BANDS:
-        inside = rest & (p_wrong >= least)
-        rest &= ~inside
-        bands.append({"name": name, "rule": rule, "count": int(np.count_nonzero(inside))})
-    return bands
+    counts = count_by_certainty(p_wrong)
+    return [
+        {"name": band.name, "rule": band.rule, "count": n} for band, n in zip(CERTAINTY_BANDS, counts, strict=True)
+    ]
 
 
 def _classes(names: Names, p_wrong: Floats) -> dict[str, Any]:

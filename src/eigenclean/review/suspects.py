@@ -1,13 +1,14 @@
 """The flagged labels of a verdict, worst first, with classes as numbers: what the page lists."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.metrics.certainty import CERTAINTY_BANDS
 from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.verdict import Verdict
 
@@ -97,6 +98,7 @@ class Suspects:
                 "low": low,
                 "high": high,
             },
+            "bands": [asdict(band) for band in CERTAINTY_BANDS],
             # Numbers above 2**53 would lose digits in a browser, so ids and labels travel as text.
             "labels": {"kind": _kind(self.classes), "text": [_text(label) for label in self.labels]},
             "ids": {"kind": _kind(verdict.ids), "text": [_text(id) for id in self.ids[:most]]},

@@ -14,6 +14,8 @@ export function setUpFilters(model) {
     ...options("Labelled", given, "given", short),
     ...options("Looks like", suggested, "suggested", short),
   );
+  const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
+  byId("filter-band").append(...model.run.bands.map(({ name, rule }) => make("option", { value: name }, `${capitalised(name)}: ${rule}`)));
   const update = () => model.setFilter({
     pair: byId("filter-pair").value, band: byId("filter-band").value, state: byId("filter-state").value, id: byId("filter-id").value,
   });

@@ -1,7 +1,6 @@
 // The suspects, where each stands, which of them are shown, and which one is looked at.
 
 export const STATES = ["open", "keep", "relabel", "remove", "unsure"];
-const BANDS = { sure: [0.95, 2], likely: [0.75, 0.95], borderline: [-1, 0.75] };
 
 export class Model extends EventTarget {
   constructor({ run, decisions, seq }) {
@@ -98,7 +97,7 @@ export class Model extends EventTarget {
   #select() {
     const { pair, band, state, id } = this.filter;
     const [kind, given, suggested] = pair.split(":");
-    const [low, high] = BANDS[band] ?? [-1, 2];
+    const [low, high] = this.#bandLimits(band);
     const wanted = state === "" ? -1 : STATES.indexOf(state);
     const words = id.trim().toLowerCase();
     const order = new Int32Array(this.n);
@@ -115,6 +114,12 @@ export class Model extends EventTarget {
     this.order = order.subarray(0, n);
     this.places = new Int32Array(this.n).fill(-1);
     this.order.forEach((item, place) => { this.places[item] = place; });
+  }
+
+  // Bands come from the highest to the lowest; "" stands for all of them.
+  #bandLimits(name) {
+    const at = this.run.bands.findIndex((band) => band.name === name);
+    return at < 0 ? [-Infinity, Infinity] : [this.run.bands[at].lower, this.run.bands[at - 1]?.lower ?? Infinity];
   }
 
   #tell(what) { this.dispatchEvent(new Event(what)); }
