@@ -243,7 +243,7 @@ def encoders_page(results: Path) -> str:
         "",
         "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
         "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
-        *_directive("eigenclean.train.trained_features.trained_features", heading_level=3),
+        *_directive("eigenclean.train.encoder.trained_features", heading_level=3),
     ]
     return "\n".join(lines) + "\n"
 

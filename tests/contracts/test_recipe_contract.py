@@ -17,7 +17,7 @@ from eigenclean.train.data.pool import Pool
 from eigenclean.train.data.scaling import CONSTANTS, MEASURED
 from eigenclean.train.engine import Engine
 from eigenclean.train.presets import PRESETS
-from eigenclean.train.selectors import KeepAll, by_name
+from eigenclean.train.selectors import KeepAll, make_selector
 
 PAIRS = {
     "fine": ("standard", "fine"),
@@ -92,14 +92,14 @@ def test_f_x_is_x_with_another_selector(name: str, preset: str) -> None:
     base, detector = PAIRS[name]
     ours, plain = recipe(name, preset=preset), recipe(base, preset=preset)
     soft = base == "dividemix"
-    assert ours == plain.with_selector(by_name(detector, soft=soft)) == plain.with_selector(detector)
+    assert ours == plain.with_selector(make_selector(detector, soft=soft)) == plain.with_selector(detector)
     assert ours != plain
     for mine, theirs in zip(ours.stages, plain.stages, strict=True):
         assert replace(mine, select=KeepAll(), refresh=1) == replace(theirs, select=KeepAll(), refresh=1)
         if mine.warm_up:
             assert mine.select == KeepAll()
         else:
-            assert mine.select == by_name(detector, soft=soft)
+            assert mine.select == make_selector(detector, soft=soft)
             assert mine.refresh == theirs.refresh
     assert replace(ours, stages=plain.stages) == plain
 
@@ -174,7 +174,7 @@ PAPER: list[tuple[str, str, Numbers, Any]] = [  # recipe, preset, what, as the p
 
 
 def rounds(one: Recipe) -> list[int]:
-    return [turn.epoch for turn in one.plan() if turn.selects and turn.stage.select.needs]
+    return [plan.epoch for plan in one.plan() if plan.selects and plan.stage.select.needs]
 
 
 @pytest.mark.parametrize(("name", "preset", "what", "expected"), PAPER)

@@ -35,8 +35,8 @@ class Batches(Callback):
         self.seen: list[tuple[set[int], set[int]]] = []
 
     def on_epoch_end(self, engine: Engine, record: dict[str, Any]) -> None:
-        for learner in engine.learners:
-            rows = learner.batches(engine._step, 16)
+        for state in engine.network_states:
+            rows = state.batches(engine._step, 16)
             kept = {int(row) for batch, _ in rows for row in batch}
             rest = {int(row) for _, batch in rows if batch is not None for row in batch}
             self.seen.append((kept, rest))
@@ -90,12 +90,12 @@ def test_only_the_part_is_looked_at_and_it_has_no_past(pool: Pool, small_net: Ma
 
 
 def test_evidence_of_some_rows_is_that_of_all(pool: Pool, small_net: Make) -> None:
-    from eigenclean.train.loop.observe import observe
+    from eigenclean.train.loop.evaluation import collect_evidence
 
     rows = np.array([3, 70, 119])
     needs = ("features", "probabilities", "losses", "logits")
     net = small_net()
-    some, every = observe(net, pool, needs, rows), observe(net, pool, needs)
+    some, every = collect_evidence(net, pool, needs, rows), collect_evidence(net, pool, needs)
     for name in ("ids", "labels"):
         assert np.array_equal(getattr(some, name), getattr(every, name)[rows])
     for name in needs:

@@ -184,8 +184,8 @@ def test_a_last_batch_of_one_is_not_left_alone(pool: Pool, small_net: Make) -> N
     keep = tuple((np.arange(len(pool)) < 17).tolist())
     one = Recipe("mine", (Stage(1, Scripted((keep,))),), optimiser=Optimiser(batch_size=8))
     engine = Engine(one, small_net, pool, device="cpu").fit()
-    assert sorted(len(rows) for rows, _ in engine.learners[0].batches(Supervised(), 8)) == [8, 9]
-    rows = torch.cat([rows for rows, _ in engine.learners[0].batches(Supervised(), 8)])
+    assert sorted(len(rows) for rows, _ in engine.network_states[0].batches(Supervised(), 8)) == [8, 9]
+    rows = torch.cat([rows for rows, _ in engine.network_states[0].batches(Supervised(), 8)])
     assert sorted(rows.tolist()) == list(range(17))
 
 
@@ -256,10 +256,10 @@ def test_margins_are_those_of_the_training_passes_by_original_index(pool: Pool, 
             [at] = (inputs == row).all(dim=1).nonzero()[:1].flatten().tolist()
             others = [float(value) for code, value in enumerate(said) if code != codes[at]]
             found[at].append(float(said[codes[at]]) - max(others))
-    history = engine.learners[0].margins
+    history = engine.network_states[0].margins
     assert history is not None
     once = torch.unique(inputs, dim=0).shape[0] == len(inputs)
     assert once, "rows must be told apart by their content"
     assert history.count.tolist() == [len(one) for one in found]
     np.testing.assert_allclose(history.mean(), [np.mean(one) for one in found], atol=1e-4)
-    assert Engine(recipe("fine"), small_net, pool, device="cpu").fit().learners[0].margins is None
+    assert Engine(recipe("fine"), small_net, pool, device="cpu").fit().network_states[0].margins is None

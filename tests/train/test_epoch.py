@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.nets import make_net
-from eigenclean.train import Callback, Optimiser, Part, Recipe, Selection, Stage, recipe
+from eigenclean.train import Callback, ComponentSpec, Optimiser, Recipe, Selection, Stage, recipe
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.engine import Engine
 from eigenclean.train.selectors import BatchSelector, FromDetector, KeepAll, Memory, Selector, SmallestLosses
@@ -53,7 +53,7 @@ def test_each_network_learns_from_what_the_other_picks(pool: Pool, plain_net: Ma
         one = Recipe("mine", (Stage(1, chosen),), networks=2, exchange=exchange, optimiser=PLAIN)
         engine = Engine(one, plain_net, pool, device="cpu").fit()
         assert chosen.seen == [(1, number, 30) for number in range(4)]
-        learned = [learner.learned for learner in engine.learners]
+        learned = [state.trained_on for state in engine.network_states]
         assert (learned[0] ^ learned[1]).all()
         generator = torch.Generator().manual_seed(int(np.random.SeedSequence(0).generate_state(2)[0]))
         batches = torch.split(torch.randperm(120, generator=generator), 30)
@@ -179,14 +179,14 @@ def test_memory_of_a_loss_is_addressed_by_the_original_index(pool: Pool, plain_n
         def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
             return Selection(keep, np.ones(len(evidence)))
 
-    elr = Part("elr", {"beta": 0.5})
+    elr = ComponentSpec("elr", {"beta": 0.5})
     one = Recipe("mine", (Stage(1, loss=elr), Stage(1, Third(), elr)), optimiser=PLAIN)
     memories: list[Tensor] = []
     engine = Engine(one, plain_net, pool, device="cpu")
 
     class Watch(Callback):
         def on_epoch_end(self, engine: Engine, record: dict[str, Any]) -> None:
-            memories.append(engine.learners[0].loss.state_dict()["memory"].clone())
+            memories.append(engine.network_states[0].loss.state_dict()["memory"].clone())
 
     engine.callbacks.append(Watch())
     engine.fit()
@@ -225,27 +225,30 @@ def test_the_optimiser_of_a_stage(pool: Pool, plain_net: Make) -> None:
     one = Recipe("mine", (Stage(1), Stage(1, optimiser=own), Stage(1)), optimiser=PLAIN)
     engine = Engine(one, plain_net, pool, device="cpu").fit()
     assert [record["lr"] for record in engine.history] == pytest.approx([0.05, 0.05, 0.05])
-    assert engine.learners[0].optimiser_name == "sgd"
+    assert engine.network_states[0].optimiser_name == "sgd"
     fading = replace(PLAIN, fade=(1, 3), late_momentum=0.5)
     engine = Engine(Recipe("mine", (Stage(3),), optimiser=fading), plain_net, pool, device="cpu").fit()
     assert [record["lr"] for record in engine.history] == pytest.approx([0.05, 0.05, 0.025])
-    assert engine.learners[0].optimiser.param_groups[0]["momentum"] == 0.5
+    assert engine.network_states[0].optimiser.param_groups[0]["momentum"] == 0.5
 
 
 def test_forward_learns_its_matrix_from_the_first_training(pool: Pool, plain_net: Make) -> None:
     engine = Engine(recipe("forward", epochs=6), plain_net, pool, device="cpu").fit()
-    matrix = engine.learners[0].loss.state_dict()["log_transition"].exp()
+    matrix = engine.network_states[0].loss.state_dict()["log_transition"].exp()
     assert not torch.allclose(matrix, torch.eye(3))
     torch.testing.assert_close(matrix.sum(dim=1), torch.ones(3))
     assert [record["epoch"] for record in engine.history] == list(range(1, 13))
 
 
 def test_wrong_options_of_a_late_stage_are_heard_of_at_once(pool: Pool, plain_net: Make) -> None:
-    for stage in (Stage(1, loss=Part("gce", {"p": 1})), Stage(1, step=Part("mixmatch", {"lambda": 1}))):
+    for stage in (
+        Stage(1, loss=ComponentSpec("gce", {"p": 1})),
+        Stage(1, step=ComponentSpec("mixmatch", {"lambda": 1})),
+    ):
         with pytest.raises(InvalidOption, match="option must be one of"):
             Engine(Recipe("mine", (Stage(1), stage)), plain_net, pool, device="cpu")
     with pytest.raises(InvalidOption, match="chooses inside a batch, which the step mixmatch cannot use"):
-        Stage(1, SmallestLosses(), step=Part("mixmatch"))
+        Stage(1, SmallestLosses(), step=ComponentSpec("mixmatch"))
 
 
 def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
@@ -286,7 +289,7 @@ def test_every_view_of_a_sample_is_varied_anew() -> None:
     for augment, alike in ((make_augment("crop-flip", pad=2), False), (None, True)):
         engine = Engine(one, lambda: make_net("linear", (3, 8, 8), 2), pool, augment=augment, device="cpu").fit()
         rows = torch.arange(10)
-        batch = engine._lessons._batch(engine.learners[0], rows, MixMatch())
+        batch = engine._lessons._batch(engine.network_states[0], rows, MixMatch())
         assert len(batch.views) == 2
         assert torch.equal(batch.views[0], batch.views[1]) == alike
         assert torch.equal(batch.index, rows)

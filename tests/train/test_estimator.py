@@ -18,7 +18,7 @@ from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption, TooFewSamples
 from eigenclean.noise import add_noise
 from eigenclean.train import RobustClassifier, recipe
-from eigenclean.train.selectors import by_name
+from eigenclean.train.selectors import make_selector
 
 QUICK = recipe("fine", warm_up=4, epochs=12, refresh=4)
 
@@ -169,7 +169,7 @@ def test_mistakes_get_a_sentence(model: RobustClassifier, data: tuple[Array, Arr
 def test_a_selector_by_name_makes_fine_of_standard(data: tuple[Array, Array]) -> None:
     X, y = data
     named = RobustClassifier("standard", selector="fine", epochs=6, device="cpu").fit(X, y)
-    given = RobustClassifier("standard", selector=by_name("fine"), epochs=6, device="cpu").fit(X, y)
+    given = RobustClassifier("standard", selector=make_selector("fine"), epochs=6, device="cpu").fit(X, y)
     assert named.recipe_ == given.recipe_ == recipe("fine", preset="head").with_epochs(6)
     assert np.array_equal(named.predict_proba(X), given.predict_proba(X))
 
@@ -199,7 +199,7 @@ import numpy as np
 import eigenclean.losses, eigenclean.nets
 from eigenclean.errors import MissingExtra
 from eigenclean.train import Recipe, RobustClassifier, recipe
-from eigenclean.train.selectors import by_name
+from eigenclean.train.selectors import make_selector
 one = recipe("fine")
 assert Recipe.from_dict(one.to_dict()) == recipe("standard").with_selector("fine")
 for call in (lambda: RobustClassifier().fit(np.eye(2), [0, 1]), lambda: RobustClassifier.load("x")):

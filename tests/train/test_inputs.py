@@ -16,7 +16,7 @@ from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.train import RobustClassifier, recipe
-from eigenclean.train.data.images import Pictures, as_images
+from eigenclean.train.data.images import ChannelFirstImages, as_images
 from eigenclean.train.data.scaling import CONSTANTS, image_scaling
 from eigenclean.train.data.split import held_out
 from eigenclean.train.tensorboard import TensorBoard
@@ -97,7 +97,7 @@ def test_images_in_files_are_learned_without_being_loaded(images: tuple[Array, I
     held = RobustClassifier(SMALL, **options).fit(pixels, labels)
     assert lazy.history_ == held.history_
     assert np.array_equal(lazy.predict_proba(files), held.predict_proba(pixels))
-    part = Pictures(files).only(np.array([3, 1]))
+    part = ChannelFirstImages(files).only(np.array([3, 1]))
     assert np.array_equal(part[slice(0, 2)], as_images(pixels[[3, 1]], by="me"))
     (tmp_path / "7.png").write_bytes(b"no image")
     with pytest.raises(InvalidData, match=r"7\.png"):
@@ -106,10 +106,10 @@ def test_images_in_files_are_learned_without_being_loaded(images: tuple[Array, I
 
 def test_cropped_images_have_the_size_that_the_network_sees(images: tuple[Array, Ints], tmp_path: Path) -> None:
     from eigenclean.train.augment import make_augment
-    from eigenclean.train.data.inputs import Inputs
+    from eigenclean.train.data.inputs import InputSpec
 
     pixels = as_images(images[0], by="me")
-    inputs = Inputs.of(pixels, "measured", make_augment("crop-flip", pad=0, size=8))
+    inputs = InputSpec.of(pixels, "measured", make_augment("crop-flip", pad=0, size=8))
     assert inputs.shape == (3, 10, 12)
     assert inputs.seen == (3, 8, 8)
     pool = inputs.pool(pixels, images[1], np.arange(3))
@@ -133,7 +133,7 @@ def test_validation_chooses_the_best_epoch_and_both_are_kept(blobs: tuple[Array,
 
 def test_accuracies_of_all_of_each_and_among_five() -> None:
     from eigenclean.train.data.pool import Pool
-    from eigenclean.train.loop.observe import accuracies
+    from eigenclean.train.loop.evaluation import accuracies
 
     class Fixed(nn.Module):
         def __init__(self, factor: float) -> None:

@@ -112,7 +112,7 @@ for name in sys.argv[2:]:
     engine = Engine(chosen.with_epochs(6), lambda: make_net("mlp", 64, 10, hidden=[32]), pool, device="cpu")
     engine.fit()
     if engine.is_main:
-        kept = [learner.learned.tolist() for learner in engine.learners]
+        kept = [state.trained_on.tolist() for state in engine.network_states]
         record = {"processes": engine.accelerator.num_processes, "kept": kept, "history": engine.history}
         with open(f"{sys.argv[1]}-{name}.json", "w") as file:
             json.dump(record, file)

@@ -25,7 +25,7 @@ from eigenclean.train.selectors import (
     Persistent,
     SmallestLosses,
     TwoLosses,
-    by_name,
+    make_selector,
     selector_from_dict,
 )
 
@@ -229,8 +229,8 @@ def test_large_classes_are_divided(monkeypatch: pytest.MonkeyPatch, case: tuple[
 def examples() -> list[Any]:
     return [
         KeepAll(),
-        by_name("fine"),
-        by_name("judge", soft=True),
+        make_selector("fine"),
+        make_selector("judge", soft=True),
         SmallestLosses(0.3, 7),
         Disagreement(0.3, 7, 100),
         AveragedLosses(3, 0.6),
@@ -238,7 +238,7 @@ def examples() -> list[Any]:
         TwoLosses(0.4, 2),
         Persistent("small-loss", {"head": None}, "all", True, 3, True, 9),
         Guided("small-loss", {"head": None}, "all", True),
-        by_name("topofilter", k_cc=2),
+        make_selector("topofilter", k_cc=2),
         Crust(0.4, 1.5, 3),
     ]
 

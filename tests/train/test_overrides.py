@@ -16,9 +16,9 @@ def test_a_learning_rate_of_one_stage() -> None:
 
 def test_a_setting_without_a_stage_holds_everywhere() -> None:
     changed = with_settings(recipe("dividemix"), {"lr": 0.5, "optimiser.weight_decay": 0.25})
-    assert {turn.optimiser.lr for turn in changed.plan()} == {0.5}
-    assert {turn.optimiser.weight_decay for turn in changed.plan()} == {0.25}
-    assert {turn.optimiser.batch_size for turn in changed.plan()} == {128, 64}
+    assert {plan.optimiser.lr for plan in changed.plan()} == {0.5}
+    assert {plan.optimiser.weight_decay for plan in changed.plan()} == {0.25}
+    assert {plan.optimiser.batch_size for plan in changed.plan()} == {128, 64}
 
 
 @pytest.mark.parametrize(

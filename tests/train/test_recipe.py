@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eigenclean.errors import InvalidOption
-from eigenclean.train import RECIPES, FromDetector, KeepAll, Optimiser, Part, Recipe, Stage, recipe
+from eigenclean.train import RECIPES, ComponentSpec, FromDetector, KeepAll, Optimiser, Recipe, Stage, recipe
 
 MINE = Recipe(
     "mine",
@@ -49,12 +49,12 @@ def test_with_selector_replaces_rhythm_and_name_when_asked() -> None:
 
 def test_the_paper_s_rounds_on_cifar10() -> None:
     plan = recipe("fine", warm_up=40, epochs=120, refresh=10).plan()
-    rounds = [turn.epoch for turn in plan if turn.selects and turn.stage.select.needs]
+    rounds = [plan.epoch for plan in plan if plan.selects and plan.stage.select.needs]
     assert rounds == [41, 51, 61, 71, 81, 91, 101, 111]
 
 
 def test_a_restart_counts_the_schedule_anew() -> None:
-    assert [turn.since_restart for turn in MINE.plan()] == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
+    assert [plan.since_restart for plan in MINE.plan()] == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
     assert MINE.epochs == 10
 
 
@@ -80,8 +80,8 @@ def test_other_lengths_keep_the_proportions(epochs: int) -> None:
         (lambda: recipe("fine", preset="smal"), "did you mean 'small'"),
         (lambda: recipe("fine", warm_up=30), "warm_up must be at least 1 and less than the 30 epochs"),
         (lambda: Stage(0), "epochs must be an integer of at least 1, got 0"),
-        (lambda: Stage(1, loss=Part("cross entropy")), "did you mean 'cross-entropy'"),
-        (lambda: Stage(1, step=Part("supervized")), "did you mean 'supervised'"),
+        (lambda: Stage(1, loss=ComponentSpec("cross entropy")), "did you mean 'cross-entropy'"),
+        (lambda: Stage(1, step=ComponentSpec("supervized")), "did you mean 'supervised'"),
         (lambda: FromDetector("fime"), "did you mean 'fine'"),
         (lambda: FromDetector("fine", {"treshold": 0.5}), "did you mean 'threshold'"),
         (lambda: FromDetector("fine", {"cut": object()}), "options must be numbers"),

@@ -14,8 +14,8 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import Callback, FromDetector, Optimiser, Recipe, Stage, recipe
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.engine import Engine
-from eigenclean.train.storage.checkpoint import FILE, differences, load_checkpoint
-from eigenclean.train.storage.run_files import METRICS, Checkpoints, MetricsFile
+from eigenclean.train.storage.checkpoint import differences, load_checkpoint
+from eigenclean.train.storage.run_files import CHECKPOINT, METRICS, Checkpoints, MetricsFile
 
 Make = Callable[[], torch.nn.Module]
 
@@ -110,11 +110,11 @@ def test_a_finished_run_is_only_read(pool: Pool, small_net: Make, tmp_path: Path
 
 
 def test_what_a_killed_run_left_half_written_is_cleared_away(pool: Pool, small_net: Make, tmp_path: Path) -> None:
-    for name in (f".{FILE}.abc.tmp", f".{METRICS}.abc.tmp", ".other.abc.tmp"):
+    for name in (f".{CHECKPOINT}.abc.tmp", f".{METRICS}.abc.tmp", ".other.abc.tmp"):
         (tmp_path / name).write_bytes(b"half")
     chosen = Recipe("mine", (Stage(1),))
     run(chosen, small_net, pool, Checkpoints(tmp_path), MetricsFile(tmp_path)).fit()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.tmp", FILE, METRICS]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.tmp", CHECKPOINT, METRICS]
 
 
 def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_metrics_are_one_line_per_epoch_and_go_on(pool: Pool, small_net: Make, t
 
 def saved(chosen: Recipe, make: Make, pool: Pool, folder: Path) -> Path:
     run(chosen, make, pool, Checkpoints(folder)).fit()
-    return folder / FILE
+    return folder / CHECKPOINT
 
 
 def test_a_changed_recipe_seed_or_data_is_refused_and_named(
@@ -226,7 +226,7 @@ def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(
     with pytest.raises(InvalidOption, match=r"cannot write .*checkpoint\.safetensors: No space left on device"):
         run(chosen, small_net, pool, Checkpoints(tmp_path)).fit()
     monkeypatch.undo()
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
     resumed = run(chosen, small_net, pool).fit(Checkpoints(tmp_path).resume())
     assert equal(resumed, run(chosen, small_net, pool).fit())
 
@@ -240,4 +240,4 @@ def test_differences_in_words() -> None:
 
 def test_loading_is_all_or_nothing(pool: Pool, small_net: Make, tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="cannot read the checkpoint"):
-        load_checkpoint(run(Recipe("mine", (Stage(1),)), small_net, pool), tmp_path / FILE, {})
+        load_checkpoint(run(Recipe("mine", (Stage(1),)), small_net, pool), tmp_path / CHECKPOINT, {})

@@ -14,8 +14,8 @@ from eigenclean.evidence import Evidence
 from eigenclean.nets import make_net
 from eigenclean.train import FromDetector, KeepAll, Selection
 from eigenclean.train.data.pool import Pool
-from eigenclean.train.loop.observe import observe
-from eigenclean.train.selectors import by_name
+from eigenclean.train.loop.evaluation import collect_evidence
+from eigenclean.train.selectors import make_selector
 
 
 @pytest.fixture
@@ -87,22 +87,22 @@ def test_the_judge_sees_vectors_themselves_and_fine_what_the_network_makes_of_th
     inputs = 4 * np.eye(3)[right] + rng.normal(size=(300, 3))
     by_heart = 9 * np.eye(3)[given] + rng.normal(size=(300, 3))  # a hidden layer that knows the given labels
     seen = Evidence(ids=np.arange(300), labels=given, features=by_heart, inputs=inputs)
-    judged = by_name("judge").select(seen, 1, None, {})
+    judged = make_selector("judge").select(seen, 1, None, {})
     assert judged.keep[wrong].mean() < 0.2 and judged.keep[~wrong].mean() > 0.9
-    blind = by_name("judge").select(replace(seen, inputs=None), 1, None, {})  # images: there is nothing else
+    blind = make_selector("judge").select(replace(seen, inputs=None), 1, None, {})  # images: there is nothing else
     assert blind.keep[wrong].mean() > 0.9
-    fine = by_name("fine").select(seen, 1, None, {})
-    alone = by_name("fine").select(replace(seen, inputs=None), 1, None, {})
+    fine = make_selector("fine").select(seen, 1, None, {})
+    alone = make_selector("fine").select(replace(seen, inputs=None), 1, None, {})
     assert np.array_equal(fine.keep, alone.keep)
 
 
 def test_inputs_are_evidence_if_they_are_vectors(pool: Pool, small_net: Callable[[], torch.nn.Module]) -> None:
     rows = np.array([5, 60])
-    seen = observe(small_net(), pool, ("inputs", "features"), rows)
+    seen = collect_evidence(small_net(), pool, ("inputs", "features"), rows)
     assert seen.inputs is not None and seen.features is not None
     assert np.array_equal(seen.inputs, np.asarray(pool.inputs)[rows])
     assert seen.features.shape == (2, 16)
-    assert observe(small_net(), pool, ("features",)).inputs is None
+    assert collect_evidence(small_net(), pool, ("features",)).inputs is None
     images = Pool.of(np.zeros((4, 1, 8, 8), np.float32), np.arange(4) % 2, np.array([0, 1]))
     net = make_net("small-cnn", (1, 8, 8), 2)
-    assert observe(net, images, ("inputs", "features")).inputs is None
+    assert collect_evidence(net, images, ("inputs", "features")).inputs is None

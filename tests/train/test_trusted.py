@@ -27,14 +27,14 @@ class Watch(Callback):
     """Remembers what was learned in each epoch, and what was meant to be."""
 
     def __init__(self) -> None:
-        self.learned: list[Bools] = []
+        self.trained_on: list[Bools] = []
         self.selections: list[Selection] = []
 
     def on_selection(self, engine: Any, epoch: int, selections: Any) -> None:
         self.selections += selections
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
-        self.learned += [learner.learned.copy() for learner in engine.learners]
+        self.trained_on += [state.trained_on.copy() for state in engine.network_states]
 
 
 @pytest.mark.parametrize("name", ["fine", "co-teaching", "dividemix", "dst", "crust"])
@@ -47,7 +47,7 @@ def test_confirmed_labels_are_always_learned(name: str, blobs: tuple[Array, Ints
         watch = Watch()
         chosen = recipe(name).with_epochs(6)
         RobustClassifier(chosen, callbacks=[watch], device="cpu").fit(features, given, trusted=mask)
-        kept[mask is None] = np.array(watch.learned)[:, :9].all()
+        kept[mask is None] = np.array(watch.trained_on)[:, :9].all()
         for selection in watch.selections if mask is not None else ():
             assert selection.keep[:9].all() and (selection.weight[:9] == 1).all()
             if selection.target is not None:

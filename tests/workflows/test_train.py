@@ -20,9 +20,11 @@ from eigenclean.workflows.train_report import render_run, summarize_run
 
 def test_precision_and_recall_of_what_was_learned_from() -> None:
     watch = SelectionQuality(Truth(np.array([0, 0, 1, 1])), np.array([0, 1, 1, 0]))  # rows 1 and 3 are wrong
-    learners = [SimpleNamespace(learned=np.array(kept, dtype=bool)) for kept in ([1, 1, 0, 0], [1, 0, 1, 0])]
+    network_states = [
+        SimpleNamespace(trained_on=np.array(kept, dtype=bool)) for kept in ([1, 1, 0, 0], [1, 0, 1, 0])
+    ]
     record: dict[str, Any] = {}
-    watch.on_epoch_end(SimpleNamespace(learners=learners), record)
+    watch.on_epoch_end(SimpleNamespace(network_states=network_states), record)
     assert record == {"precision": 0.75, "recall": 0.75, "f": 0.75}
 
 

@@ -84,9 +84,9 @@ def test_after_the_warm_up_the_labels_are_others_and_the_network_is_the_same(
     original = training.GoOn.on_train_begin
 
     def watching(self: Any, engine: Any) -> None:
-        ended.append(next(self._before.learners[0].net.parameters()).detach().clone())
+        ended.append(next(self._before.network_states[0].net.parameters()).detach().clone())
         original(self, engine)
-        began.append(next(engine.learners[0].net.parameters()).detach().clone())
+        began.append(next(engine.network_states[0].net.parameters()).detach().clone())
         before, after = self._before.pool, engine.pool
         assert len(before) == len(after) and (before.codes != after.codes).float().mean() > 0.3
 
@@ -114,7 +114,7 @@ def test_varied_looks_are_for_those_who_select_only() -> None:
     vectors = Engine()
     vectors.pool = Pool.of(np.ones((4, 3), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
     training.VariedLooks("none", 0).on_train_begin(vectors)
-    assert vectors.pool.plain is None
+    assert vectors.pool.eval_transform is None
 
 
 def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:

@@ -80,7 +80,7 @@ def encoder_names() -> list[str]:
 
 def _by_training(source: "Source", text: str, how: Embed) -> "EmbeddedSource":
     from eigenclean.features.choose import parse
-    from eigenclean.train.trained_features import embed_by_training
+    from eigenclean.train.encoder import embed_by_training
 
     _, model, options = parse(text)
     if model is not None:

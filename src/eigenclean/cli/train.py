@@ -131,10 +131,9 @@ def train(
 
 
 def _preset(net: str | None) -> str:
-    from eigenclean.nets import NETS
-    from eigenclean.train.data.inputs import net_takes_images
+    from eigenclean.nets import NETS, takes_images
 
-    return "small" if net in NETS and net_takes_images(net) else "head"
+    return "small" if net in NETS and takes_images(net) else "head"
 
 
 def _recipe(name: str, preset: str, selector: str | None, epochs: int | None, settings: dict[str, Any]) -> "Recipe":
@@ -173,9 +172,9 @@ def _sources(
 
 
 def _mention_checkpoint(folder: Any) -> None:
-    from eigenclean.train.storage.checkpoint import FILE
+    from eigenclean.train import CHECKPOINT
 
-    if (folder / FILE).exists():
+    if (folder / CHECKPOINT).exists():
         mention("the epochs that were over are saved: run the same command with --resume to go on")
 
 

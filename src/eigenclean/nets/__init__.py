@@ -9,7 +9,7 @@ from eigenclean.names import check_name
 if TYPE_CHECKING:
     from eigenclean.nets.base import Net
 
-__all__ = ["NETS", "make_net"]
+__all__ = ["NETS", "make_net", "takes_images"]
 
 # Where each network lives. Names are known without torch; the network itself is imported when it is built.
 NETS: dict[str, tuple[str, str]] = {
@@ -48,6 +48,12 @@ def make_net(name: str, n_features: int | Sequence[int], n_classes: int, **optio
     for option in options:
         check_name(option, made.options, by=f"net {name}", what="option")
     return in_fast_layout(made(n_features, n_classes, **options))
+
+
+def takes_images(name: str) -> bool:
+    """Whether the network of that name needs images and cannot be given feature vectors."""
+    module, class_name = NETS[name]
+    return bool(getattr(import_module(module), class_name).takes_images)
 
 
 def in_fast_layout(net: "Net") -> "Net":

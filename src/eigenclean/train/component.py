@@ -10,12 +10,12 @@ from eigenclean.names import check_name
 
 
 @dataclass(frozen=True)
-class Part:
+class ComponentSpec:
     """A name from a table and the options to build it with.
 
-    >>> Part("gce", {"q": 0.7})
-    Part('gce', q=0.7)
-    >>> Part.from_dict(Part("gce", {"q": 0.7}).to_dict()) == Part("gce", {"q": 0.7})
+    >>> ComponentSpec("gce", {"q": 0.7})
+    ComponentSpec('gce', q=0.7)
+    >>> ComponentSpec.from_dict(ComponentSpec("gce", {"q": 0.7}).to_dict()) == ComponentSpec("gce", {"q": 0.7})
     True
     """
 
@@ -26,14 +26,15 @@ class Part:
         object.__setattr__(self, "options", plain_options(self.options, by=self.name))
 
     def __repr__(self) -> str:
-        return f"Part({', '.join([repr(self.name), *(f'{key}={value!r}' for key, value in self.options.items())])})"
+        arguments = [repr(self.name), *(f"{key}={value!r}" for key, value in self.options.items())]
+        return f"ComponentSpec({', '.join(arguments)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"name": self.name, "options": dict(self.options)}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> "Part":
+    def from_dict(cls, record: Mapping[str, Any]) -> "ComponentSpec":
         """What `to_dict` made."""
         return cls(**checked(record, ("name", "options"), by="part"))
 

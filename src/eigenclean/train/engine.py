@@ -21,14 +21,14 @@ from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.best import Best
 from eigenclean.train.loop.device import make_accelerator
 from eigenclean.train.loop.epoch import Augment, Lessons
-from eigenclean.train.loop.learner import Learner, follow_schedule, make_optimiser
+from eigenclean.train.loop.evaluation import accuracies, collect_evidence
 from eigenclean.train.loop.margins import MarginHistory
 from eigenclean.train.loop.memory import together
-from eigenclean.train.loop.observe import accuracies, observe
+from eigenclean.train.loop.network_state import NetworkState, follow_schedule, make_optimiser
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import Selector
-from eigenclean.train.stage import Turn
+from eigenclean.train.stage import EpochPlan
 from eigenclean.train.steps import make_step
 from eigenclean.train.steps.base import Progress, Step
 from eigenclean.verdict import Verdict
@@ -52,7 +52,7 @@ class Engine:
         callbacks: who hears about it.
 
     Attributes:
-        learners: the networks in training.
+        states: the networks in training.
         history: one record per epoch.
         verdicts: the last verdict of each network, when a detector has made one.
         best: the networks of the epoch with the highest accuracy on the validation samples.
@@ -82,7 +82,7 @@ class Engine:
             if one is not None
         }
         self.callbacks = list(callbacks)
-        self.learners: list[Learner] = []
+        self.network_states: list[NetworkState] = []
         self.history: list[dict[str, Any]] = []
         self.verdicts: list[Verdict | None] = [None] * recipe.networks
         self.best = Best()
@@ -94,7 +94,7 @@ class Engine:
     @property
     def networks(self) -> list[nn.Module]:
         """The networks themselves, without what accelerate wraps around them."""
-        return [self.accelerator.unwrap_model(learner.net, keep_fp32_wrapper=False) for learner in self.learners]
+        return [self.accelerator.unwrap_model(state.net, keep_fp32_wrapper=False) for state in self.network_states]
 
     @property
     def epochs_done(self) -> int:
@@ -113,21 +113,21 @@ class Engine:
             if resume is not None:
                 resume(self)
             self._tell("on_train_begin")
-            plan = self.recipe.plan()[self.epochs_done :]
-            for turn in track(plan, f"training by {self.recipe.name}"):
-                self._run_epoch(turn)
+            remaining = self.recipe.plan()[self.epochs_done :]
+            for plan in track(remaining, f"training by {self.recipe.name}"):
+                self._run_epoch(plan)
             self._tell("on_train_end")
         return self
 
-    def _run_epoch(self, turn: Turn) -> None:
-        if turn.age == 0:
-            self._enter_stage(turn)
-        if turn.selects:
-            self._select(turn)
-        for learner in self.learners:
-            follow_schedule(learner.optimiser, turn.optimiser, turn.since_restart)
-            learner.loss.begin_epoch(Progress(turn.epoch, float(turn.age)))
-        self._record(turn, self._learn(turn))
+    def _run_epoch(self, plan: EpochPlan) -> None:
+        if plan.age == 0:
+            self._enter_stage(plan)
+        if plan.selects:
+            self._select(plan)
+        for state in self.network_states:
+            follow_schedule(state.optimiser, plan.optimiser, plan.since_restart)
+            state.loss.begin_epoch(Progress(plan.epoch, float(plan.age)))
+        self._record(plan, self._learn(plan))
 
     # Beginnings.
 
@@ -138,48 +138,52 @@ class Engine:
             torch.manual_seed(self.seed)
             yield
 
-    def start_over(self, turn: Turn) -> None:
+    def start_over(self, plan: EpochPlan) -> None:
         """Fresh networks with fresh optimisers; what was remembered of the samples is handed on."""
         seeds = np.random.SeedSequence(self.seed).generate_state(self.recipe.networks)
-        memory, margins = (self.learners[0].memory, self.learners[0].margins) if self.learners else ({}, None)
-        self.learners = [self._make_learner(int(seed), turn) for seed in seeds]
-        for learner in self.learners:
-            learner.memory = dict(memory)
-            learner.margins = deepcopy(margins) if margins is not None else self._make_margins()
+        memory, margins = (
+            (self.network_states[0].selector_memory, self.network_states[0].margins)
+            if self.network_states
+            else ({}, None)
+        )
+        self.network_states = [self._make_learner(int(seed), plan) for seed in seeds]
+        for state in self.network_states:
+            state.selector_memory = dict(memory)
+            state.margins = deepcopy(margins) if margins is not None else self._make_margins()
 
-    def _make_learner(self, seed: int, turn: Turn) -> Learner:
+    def _make_learner(self, seed: int, plan: EpochPlan) -> NetworkState:
         net = self._make_net().to(self.accelerator.device)
-        optimiser = self._make_optimiser(net, turn)
-        return Learner(self.accelerator.prepare(net), optimiser, turn.optimiser.name, self.pool, seed)
+        optimiser = self._make_optimiser(net, plan)
+        return NetworkState(self.accelerator.prepare(net), optimiser, plan.optimiser.name, self.pool, seed)
 
     def _make_margins(self) -> MarginHistory | None:
         wanted = any("margins" in stage.select.needs for stage in self.recipe.stages)
         return MarginHistory(len(self.pool)).to(self.accelerator.device) if wanted else None
 
-    def _make_optimiser(self, net: nn.Module, turn: Turn) -> Any:
-        made = make_optimiser(net, turn.optimiser)
+    def _make_optimiser(self, net: nn.Module, plan: EpochPlan) -> Any:
+        made = make_optimiser(net, plan.optimiser)
         return self.accelerator.prepare(made) if self._lessons.scales else made
 
-    def _enter_stage(self, turn: Turn) -> None:
-        old = [self._bare(learner) for learner in self.learners]
-        if turn.stage.restart and turn.epoch > 1:
-            self.start_over(turn)
-        self.prepare_stage(turn)
-        for learner, net in zip(self.learners, old, strict=True):
-            if turn.epoch > 1 and learner.loss.needs:
-                learner.loss.learn(observe(net, self.pool, learner.loss.needs))
+    def _enter_stage(self, plan: EpochPlan) -> None:
+        old = [self._bare(state) for state in self.network_states]
+        if plan.stage.restart and plan.epoch > 1:
+            self.start_over(plan)
+        self.prepare_stage(plan)
+        for state, net in zip(self.network_states, old, strict=True):
+            if plan.epoch > 1 and state.loss.needs:
+                state.loss.learn(collect_evidence(net, self.pool, state.loss.needs))
 
-    def prepare_stage(self, turn: Turn) -> None:
+    def prepare_stage(self, plan: EpochPlan) -> None:
         """The step and the losses of a stage, and another optimiser when it has one; nothing is learned yet."""
-        self._step = make_step(turn.stage.step.name, **turn.stage.step.options)
-        for learner in self.learners:
-            if learner.loss_part != turn.stage.loss:  # else what the loss remembers of the samples lives on
-                part = turn.stage.loss
+        self._step = make_step(plan.stage.step.name, **plan.stage.step.options)
+        for state in self.network_states:
+            if state.loss_spec != plan.stage.loss:  # else what the loss remembers of the samples lives on
+                part = plan.stage.loss
                 made = make_loss(part.name, len(self.pool), self.pool.n_classes, **part.options)
-                learner.loss, learner.loss_part = made.to(self.accelerator.device), part
-            if learner.optimiser_name != turn.optimiser.name:
-                learner.optimiser_name = turn.optimiser.name
-                learner.optimiser = self._make_optimiser(learner.net, turn)
+                state.loss, state.loss_spec = made.to(self.accelerator.device), part
+            if state.optimiser_name != plan.optimiser.name:
+                state.optimiser_name = plan.optimiser.name
+                state.optimiser = self._make_optimiser(state.net, plan)
 
     def _check_parts(self) -> None:
         """A wrong option of a late stage is best heard of before the training."""
@@ -189,29 +193,29 @@ class Engine:
 
     # Selection: all networks look before any of them learns.
 
-    def _select(self, turn: Turn) -> None:
-        selector = turn.stage.select
-        selections = [self._selected(learner, selector, turn) for learner in self.learners]
+    def _select(self, plan: EpochPlan) -> None:
+        selector = plan.stage.select
+        selections = [self._selected(state, selector, plan) for state in self.network_states]
         self.verdicts = [one.verdict or old for one, old in zip(selections, self.verdicts, strict=True)]
         if self.recipe.exchange:
             selections.reverse()
-        for learner, selection in zip(self.learners, selections, strict=True):
+        for state, selection in zip(self.network_states, selections, strict=True):
             if selection.keep.any():
-                learner.take(self._with_trusted(selection))
-            elif learner.selection is None:  # nobody was selected: go on as before, at first with everyone
-                learner.take(Selection.everything(len(self.pool)))
-        self._tell("on_selection", turn.epoch, [learner.selection for learner in self.learners])
+                state.set_selection(self._with_trusted(selection))
+            elif state.selection is None:  # nobody was selected: go on as before, at first with everyone
+                state.set_selection(Selection.everything(len(self.pool)))
+        self._tell("on_selection", plan.epoch, [state.selection for state in self.network_states])
 
-    def _selected(self, learner: Learner, selector: Selector, turn: Turn) -> Selection:
+    def _selected(self, state: NetworkState, selector: Selector, plan: EpochPlan) -> Selection:
         """What one network selects, of all samples or of a part that is drawn for it."""
-        if turn.stage.part is None:
+        if plan.stage.part is None:
             return selector.select(
-                self._evidence(learner, selector.needs), turn.epoch, learner.selection, learner.memory
+                self._evidence(state, selector.needs), plan.epoch, state.selection, state.selector_memory
             )
-        number = self.learners.index(learner)
-        rows = self._drawn(turn.stage.part, turn.epoch, number)
+        number = self.network_states.index(state)
+        rows = self._drawn(plan.stage.part, plan.epoch, number)
         # Other samples than last time: nothing is known of them.
-        found = selector.select(self._evidence(learner, selector.needs, rows), turn.epoch, None, {})
+        found = selector.select(self._evidence(state, selector.needs, rows), plan.epoch, None, {})
         return found.placed(rows, len(self.pool))
 
     def _drawn(self, size: int, epoch: int, number: int) -> Ints:
@@ -223,16 +227,16 @@ class Engine:
     def judge_all(self) -> Verdict | None:
         """What the last selector says about all samples, also if it has only ever looked at parts."""
         if self.verdicts[0] is None and self.recipe.stages[-1].select.scope == "pool":
-            selector, learner = self.recipe.stages[-1].select, self.learners[0]
-            found = selector.select(self._evidence(learner, selector.needs), self.epochs_done, None, {})
+            selector, state = self.recipe.stages[-1].select, self.network_states[0]
+            found = selector.select(self._evidence(state, selector.needs), self.epochs_done, None, {})
             self.verdicts[0] = found.verdict
         return self.verdicts[0]
 
-    def _evidence(self, learner: Learner, needs: Collection[str], rows: Ints | None = None) -> Evidence:
-        seen = observe(self._bare(learner), self.pool, needs, rows)
-        if learner.margins is None:
+    def _evidence(self, state: NetworkState, needs: Collection[str], rows: Ints | None = None) -> Evidence:
+        seen = collect_evidence(self._bare(state), self.pool, needs, rows)
+        if state.margins is None:
             return seen
-        margins = learner.margins.mean()
+        margins = state.margins.mean()
         return replace(seen, margins=margins if rows is None else margins[rows])
 
     def _with_trusted(self, selection: Selection) -> Selection:
@@ -243,49 +247,49 @@ class Engine:
 
     # Learning.
 
-    def _learn(self, turn: Turn) -> list[Tensor]:
+    def _learn(self, plan: EpochPlan) -> list[Tensor]:
         """One epoch of all networks; the sums of their losses and hits, and how many samples they are of."""
-        headline = self._headline(turn)
+        headline = self._headline(plan)
         with together(self.accelerator, self._memories()):
-            if turn.stage.select.scope == "batch":
-                return self._lessons.together(self.learners, self._step, turn, self.recipe.exchange, headline)
+            if plan.stage.select.scope == "batch":
+                return self._lessons.together(self.network_states, self._step, plan, self.recipe.exchange, headline)
             return [
-                self._lessons.apart(learner, self._peer_of(learner), self._step, turn, headline)
-                for learner in self.learners
+                self._lessons.apart(state, self._peer_of(state), self._step, plan, headline)
+                for state in self.network_states
             ]
 
     def _memories(self) -> list[nn.Module]:
         """What is kept of single samples while they are learned."""
-        losses: list[nn.Module] = [learner.loss for learner in self.learners]
-        return [*losses, *(learner.margins for learner in self.learners if learner.margins is not None)]
+        losses: list[nn.Module] = [state.loss for state in self.network_states]
+        return [*losses, *(state.margins for state in self.network_states if state.margins is not None)]
 
-    def _peer_of(self, learner: Learner) -> nn.Module | None:
-        return next((self._bare(other) for other in self.learners if other is not learner), None)
+    def _peer_of(self, state: NetworkState) -> nn.Module | None:
+        return next((self._bare(other) for other in self.network_states if other is not state), None)
 
-    def _bare(self, learner: Learner) -> nn.Module:
+    def _bare(self, state: NetworkState) -> nn.Module:
         """The network for looking: several processes look at everything, each for itself."""
         if self.accelerator.num_processes == 1:
-            return learner.net
-        bare: nn.Module = self.accelerator.unwrap_model(learner.net)
+            return state.net
+        bare: nn.Module = self.accelerator.unwrap_model(state.net)
         return bare
 
     # Telling.
 
-    def _record(self, turn: Turn, figures: Sequence[Tensor]) -> None:
+    def _record(self, plan: EpochPlan, figures: Sequence[Tensor]) -> None:
         loss, hits, count = torch.stack(list(figures)).mean(dim=0).tolist()
         if not np.isfinite(loss):
             raise InvalidData(
-                f"training by {self.recipe.name} stopped: the loss is {loss} in epoch {turn.epoch}; "
-                f"try a smaller learning rate than {turn.lr:g}"
+                f"training by {self.recipe.name} stopped: the loss is {loss} in epoch {plan.epoch}; "
+                f"try a smaller learning rate than {plan.lr:g}"
             )
-        kept = [float(learner.learned.mean()) for learner in self.learners]
+        kept = [float(state.trained_on.mean()) for state in self.network_states]
         record: dict[str, Any] = {
-            "epoch": turn.epoch,
-            "lr": turn.lr,
+            "epoch": plan.epoch,
+            "lr": plan.lr,
             "loss": loss / max(count, 1),
             "train_accuracy": hits / max(count, 1),
             "kept_fraction": sum(kept) / len(kept),
-            "selected": turn.selects and bool(turn.stage.select.needs),
+            "selected": plan.selects and bool(plan.stage.select.needs),
             **self._accuracies(),
         }
         self.best.see(record, self.networks)
@@ -300,13 +304,13 @@ class Engine:
             for which, value in accuracies(self.networks, pool).items()
         }
 
-    def _headline(self, turn: Turn) -> str:
+    def _headline(self, plan: EpochPlan) -> str:
         """What to show beside the bar of an epoch: how the one before it went."""
         if not self.history:
-            return f"epoch {turn.epoch}"
+            return f"epoch {plan.epoch}"
         last = self.history[-1]
         return (
-            f"epoch {turn.epoch}: loss {last['loss']:.3f}, accuracy {100 * last['train_accuracy']:.1f} %, "
+            f"epoch {plan.epoch}: loss {last['loss']:.3f}, accuracy {100 * last['train_accuracy']:.1f} %, "
             f"kept {100 * last['kept_fraction']:.1f} %"
         )
 

@@ -15,7 +15,7 @@ from eigenclean.extras import require
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
 from eigenclean.sources import as_vector
-from eigenclean.train.data.inputs import Inputs, as_inputs, some_of
+from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes import RECIPES
@@ -103,7 +103,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     history_: list[dict[str, Any]]
     verdict_: Verdict
     recipe_: Recipe
-    inputs_: Inputs
+    inputs_: InputSpec
 
     def fit(
         self,
@@ -140,9 +140,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         rows: Any = slice(None)
         if self.validation_fraction and validation is None:
             apart = held_out(codes, self.validation_fraction, random_state=self._seed())
-            validation, rows = (some_of(array, apart), labels[apart]), ~apart
-        given = array if isinstance(rows, slice) else some_of(array, rows)
-        self.inputs_ = Inputs.of(given, self.recipe_.scale, self._augment(given))
+            validation, rows = (take_rows(array, apart), labels[apart]), ~apart
+        given = array if isinstance(rows, slice) else take_rows(array, rows)
+        self.inputs_ = InputSpec.of(given, self.recipe_.scale, self._augment(given))
         pool = self.inputs_.pool(given, codes[rows], self.classes_, row_ids[rows])
         if trusted is not None:
             pool = pool.trusting(_checked_mask(trusted, len(array))[rows])
@@ -216,9 +216,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return make_net(net, self.inputs_.seen, k, **options)
 
     def _augment(self, array: Any) -> Any:
-        from eigenclean.train.data.augmentation import variation
+        from eigenclean.train.augment import augmentation_by_name
 
-        return variation(self.recipe_.augment, images=array.ndim > 2)
+        return augmentation_by_name(self.recipe_.augment, images=array.ndim > 2)
 
     def _engine(self, pool: Any, validation: Any, test: Any) -> "Engine":
         from eigenclean.train.engine import Engine
@@ -267,11 +267,11 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def _logits(self, X: Any) -> Float64s:
         self._check_fitted()
         from eigenclean.train.data.pool import as_doubles
-        from eigenclean.train.loop.observe import outputs
+        from eigenclean.train.loop.evaluation import network_outputs
 
         array = self.inputs_.checked(X, by=_BY)
         pool = self.inputs_.pool(array, np.zeros(len(array), dtype=np.intp), self.classes_)
-        return sum((as_doubles(outputs(net, pool)[1]) for net in self.networks_), np.zeros(1))
+        return sum((as_doubles(network_outputs(net, pool)[1]) for net in self.networks_), np.zeros(1))
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -294,8 +294,8 @@ def _verdict(engine: "Engine") -> Verdict:
     if found is not None:
         return found
     from eigenclean.detect import detector
-    from eigenclean.train.loop.observe import observe
+    from eigenclean.train.loop.evaluation import collect_evidence
 
     judge = detector()
-    evidence = observe(engine.networks[0], engine.pool, [judge.consumes])
+    evidence = collect_evidence(engine.networks[0], engine.pool, [judge.consumes])
     return judge.judge(evidence.need(judge.consumes, by=judge.name), evidence.labels, ids=evidence.ids)

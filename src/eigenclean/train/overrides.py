@@ -29,7 +29,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any], others: Iterable[
     >>> with_settings(recipe("fine"), {"stage.2.lr": 0.5}).plan()[10].lr
     0.5
     >>> with_settings(recipe("gce"), {"stage.1.loss.q": 0.5}).stages[0].loss
-    Part('gce', q=0.5)
+    ComponentSpec('gce', q=0.5)
     """
     record = recipe.to_dict()
     for name, value in settings.items():

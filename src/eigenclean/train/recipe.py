@@ -8,10 +8,10 @@ from typing import Any
 from eigenclean.errors import InvalidOption
 from eigenclean.train.component import checked
 from eigenclean.train.optimiser import Optimiser
-from eigenclean.train.selectors import KeepAll, Selector, by_name
-from eigenclean.train.stage import Stage, Turn
+from eigenclean.train.selectors import KeepAll, Selector, make_selector
+from eigenclean.train.stage import EpochPlan, Stage
 
-__all__ = ["Recipe", "Stage", "Turn"]
+__all__ = ["EpochPlan", "Recipe", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Recipe:
         scale: what images are standardised by: "measured" on the training images, or a name from `CONSTANTS`.
 
     >>> one = Recipe("mine", (Stage(2, warm_up=True), Stage(3, refresh=2)))
-    >>> [turn.epoch for turn in one.plan() if turn.selects and not turn.stage.warm_up]
+    >>> [plan.epoch for plan in one.plan() if plan.selects and not plan.stage.warm_up]
     [3, 5]
     >>> Recipe.from_dict(one.to_dict()) == one
     True
@@ -63,7 +63,7 @@ class Recipe:
         """Whether samples that are not kept are learned from too, without their labels."""
         return any(stage.step.name == "mixmatch" for stage in self.stages)
 
-    def plan(self) -> list[Turn]:
+    def plan(self) -> list[EpochPlan]:
         """What happens in each epoch, in order."""
         return list(self._turns())
 
@@ -72,11 +72,11 @@ class Recipe:
     ) -> "Recipe":
         """The same method with another selector (and perhaps another rhythm) after the warm-up.
 
-        The name of a detector stands for the selector that `by_name` makes of it. In the warm-up everything is
-        kept: a selector that is already at work there belongs to the one replaced.
+        The name of a detector stands for the selector that `make_selector` makes of it. Warm-up
+        stages keep everything: a selector that is active there belongs to the one replaced.
         """
         if isinstance(select, str):
-            select = by_name(select, soft=self.divides)
+            select = make_selector(select, soft=self.divides)
         changes: dict[str, Any] = {"select": select} if refresh is None else {"select": select, "refresh": refresh}
         stages = tuple(
             dataclasses.replace(stage, **({"select": KeepAll(), "refresh": 1} if stage.warm_up else changes))
@@ -114,11 +114,11 @@ class Recipe:
         values["optimiser"] = Optimiser.from_dict(values.get("optimiser", {}))
         return cls(**values)
 
-    def _turns(self) -> Iterator[Turn]:
+    def _turns(self) -> Iterator[EpochPlan]:
         epoch = since_restart = 0
         for stage in self.stages:
             if stage.restart:
                 since_restart = 0
             for age in range(stage.epochs):
                 epoch, since_restart = epoch + 1, since_restart + 1
-                yield Turn(epoch, stage, age, since_restart, stage.optimiser or self.optimiser)
+                yield EpochPlan(epoch, stage, age, since_restart, stage.optimiser or self.optimiser)

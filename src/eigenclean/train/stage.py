@@ -7,7 +7,7 @@ from typing import Any
 from eigenclean.errors import InvalidOption
 from eigenclean.losses import LOSSES
 from eigenclean.names import check_name
-from eigenclean.train.component import Part, checked
+from eigenclean.train.component import ComponentSpec, checked
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.selectors import KeepAll, Selector, selector_from_dict
 from eigenclean.train.steps import ONE_LOOK, STEPS
@@ -35,8 +35,8 @@ class Stage:
 
     epochs: int
     select: Selector = field(default_factory=KeepAll)
-    loss: Part = field(default_factory=lambda: Part("cross-entropy"))
-    step: Part = field(default_factory=lambda: Part("supervised"))
+    loss: ComponentSpec = field(default_factory=lambda: ComponentSpec("cross-entropy"))
+    step: ComponentSpec = field(default_factory=lambda: ComponentSpec("supervised"))
     refresh: int = 1
     warm_up: bool = False
     restart: bool = False
@@ -72,15 +72,15 @@ class Stage:
         values = checked(record, tuple(one.name for one in fields(cls)), by="stage")
         readers: dict[str, Callable[[Any], Any]] = {
             "select": selector_from_dict,
-            "loss": Part.from_dict,
-            "step": Part.from_dict,
+            "loss": ComponentSpec.from_dict,
+            "step": ComponentSpec.from_dict,
             "optimiser": lambda settings: None if settings is None else Optimiser.from_dict(settings),
         }
         return cls(**{name: readers[name](value) if name in readers else value for name, value in values.items()})
 
 
 @dataclass(frozen=True)
-class Turn:
+class EpochPlan:
     """One epoch of a plan.
 
     Attributes:
@@ -108,7 +108,7 @@ class Turn:
         return self.optimiser.lr_at(self.since_restart)
 
 
-def _scaled(part: Part, factor: float) -> Part:
+def _scaled(part: ComponentSpec, factor: float) -> ComponentSpec:
     counted = [name for name in _EPOCHS_IN.get(part.name, ()) if part.options.get(name)]
     changed = {name: max(1, round(part.options[name] * factor)) for name in counted}
-    return Part(part.name, {**part.options, **changed}) if changed else part
+    return ComponentSpec(part.name, {**part.options, **changed}) if changed else part

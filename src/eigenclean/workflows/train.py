@@ -13,7 +13,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.metrics import score_verdict
 from eigenclean.names import check_name
-from eigenclean.nets import NETS
+from eigenclean.nets import NETS, takes_images
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sources import Source
@@ -21,7 +21,7 @@ from eigenclean.sources.raw import RawSource
 from eigenclean.sources.relabel import Decided
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
-from eigenclean.train.data.inputs import net_takes_images, some_of
+from eigenclean.train.data.inputs import take_rows
 from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
@@ -116,10 +116,10 @@ def run_training(
         callbacks=watching,
     )
     model.fit(
-        inputs if len(parts[True]) == len(data) else some_of(inputs, parts[True]),
+        inputs if len(parts[True]) == len(data) else take_rows(inputs, parts[True]),
         given[True],
         ids=data.ids[parts[True]],
-        validation=(some_of(inputs, parts[False]), given[False]) if len(parts[False]) else _pair(validation, net),
+        validation=(take_rows(inputs, parts[False]), given[False]) if len(parts[False]) else _pair(validation, net),
         test=_pair(test, net),
         folder=folder,
         resume=resume,
@@ -143,7 +143,7 @@ def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
 
 def _inputs(data: Source, net: str) -> Any:
     """Images for networks of images, features for the others; a sentence when the source has not what is needed."""
-    if not net_takes_images(net) and not isinstance(data, RawSource):
+    if not takes_images(net) and not isinstance(data, RawSource):
         return data.features()
     if data.images is None:
         if isinstance(data, RawSource):

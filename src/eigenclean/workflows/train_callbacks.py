@@ -32,7 +32,7 @@ class SelectionQuality(Callback):
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
         """Measure."""
-        found = [self._quality(learner.learned) for learner in engine.learners]
+        found = [self._quality(state.trained_on) for state in engine.network_states]
         for name in ("precision", "recall", "f"):
             record[name] = float(np.mean([getattr(one, name) for one in found]))
 
@@ -65,8 +65,8 @@ class Rounds(Callback):
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
         """Note this epoch."""
-        learner, codes, k = engine.learners[0], engine.pool.codes.cpu().numpy(), engine.pool.n_classes
-        kept = np.bincount(codes[learner.learned], minlength=k) / np.maximum(np.bincount(codes, minlength=k), 1)
+        state, codes, k = engine.network_states[0], engine.pool.codes.cpu().numpy(), engine.pool.n_classes
+        kept = np.bincount(codes[state.trained_on], minlength=k) / np.maximum(np.bincount(codes, minlength=k), 1)
         line: dict[str, Any] = {"epoch": record["epoch"], "kept_by_class": [round(float(x), 4) for x in kept]}
         verdict = engine.verdicts[0]
         if record["selected"] and verdict is not None:

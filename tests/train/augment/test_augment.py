@@ -117,7 +117,7 @@ def test_images_are_not_changed(augment: Any) -> None:
 
 
 def test_plain_has_the_size_of_the_varied_ones_and_is_the_middle(augment: Any) -> None:
-    plain = augment.plain(large())
+    plain = augment.eval_transform(large())
     assert plain.shape == augment(large(), dice()).shape
     top, left = (304 - plain.shape[2] + 1) // 2, (300 - plain.shape[3] + 1) // 2
     assert torch.equal(plain, large()[:, :, top : top + plain.shape[2], left : left + plain.shape[3]])
@@ -179,6 +179,6 @@ def test_images_that_do_not_fit_get_a_sentence() -> None:
     with pytest.raises(InvalidData, match="a window of 224 x 224 does not fit into images of 12 x 10"):
         make_augment("crop-flip-224")(images(), dice())
     with pytest.raises(InvalidData, match="images must have at least 224 x 224 pixels, got 12 x 10"):
-        make_augment("crop-flip-224").plain(images())
+        make_augment("crop-flip-224").eval_transform(images())
     with pytest.raises(InvalidData, match=r"images must be n x channels x height x width, got shape \(5, 8\)"):
         make_augment("crop-flip")(torch.zeros(5, 8), dice())

@@ -1,7 +1,7 @@
 """Features of a small network that was trained on the noisy labels, as the paper has them; the ``train`` extra."""
 
 from eigenclean.arrays import Array
-from eigenclean.train.trained_features import EPOCHS_ON_IMAGES, EPOCHS_ON_VECTORS, trained_features
+from eigenclean.train.encoder import EPOCHS_ON_IMAGES, EPOCHS_ON_VECTORS, trained_features
 
 
 def from_images(pixels: Array, labels: Array, *, seed: int) -> Array:

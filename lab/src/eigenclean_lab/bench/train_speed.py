@@ -15,7 +15,7 @@ from eigenclean.noise import add_noise
 from eigenclean.progress import track
 from eigenclean.train import recipe
 from eigenclean.train.callbacks import Callback
-from eigenclean.train.data.inputs import Inputs
+from eigenclean.train.data.inputs import InputSpec
 from eigenclean.train.optimiser import Optimiser
 from eigenclean_lab.bench.detect import THREADS, Must, Result, noisy_features, record
 from eigenclean_lab.bench.timing import best_in_turns, limited_threads, peak_bytes, seconds
@@ -189,7 +189,7 @@ class EpochClock(Callback):
         now = time.perf_counter()
         if self._before is not None:
             self.seconds.append(now - self._before)
-            self.kept.append([int(learner.selection.keep.sum()) for learner in engine.learners])
+            self.kept.append([int(state.selection.keep.sum()) for state in engine.network_states])
         self._before = time.perf_counter()
 
 
@@ -212,7 +212,7 @@ def _images(n: int, shape: tuple[int, int, int]) -> Any:
 
 
 def _pool(inputs: Array, codes: Ints) -> Any:
-    return Inputs.of(inputs, "measured").pool(inputs, codes, np.arange(_CLASSES))
+    return InputSpec.of(inputs, "measured").pool(inputs, codes, np.arange(_CLASSES))
 
 
 def _maker(name: str, pool: Any) -> Callable[[], Any]:

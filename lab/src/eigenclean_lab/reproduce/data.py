@@ -12,7 +12,7 @@ from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
 from eigenclean.noise import Noise, corrupt, parse_noise
 from eigenclean.sources import Source, open_source
-from eigenclean.train.data.inputs import as_inputs, some_of
+from eigenclean.train.data.inputs import as_inputs, take_rows
 from eigenclean.train.data.split import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench import quality_data
@@ -106,7 +106,7 @@ def _split_and_spoilt(whole: Case, noise: Noise | None, seed: int, validated: bo
     apart = held_out(right, APART if validated else 0.0, random_state=seed)
     parts = []
     for number, rows in enumerate((np.flatnonzero(~apart), np.flatnonzero(apart))):
-        inputs, labels = some_of(whole.inputs, rows), whole.labels[rows]
+        inputs, labels = take_rows(whole.inputs, rows), whole.labels[rows]
         if noise is not None and len(rows):
             drawn = np.random.default_rng([seed, number])
             pixels = _rows_of(inputs) if noise.name == "instance" else None

@@ -17,7 +17,7 @@ from eigenclean.errors import EigencleanWarning
 from eigenclean.files import reading_arrays, replacing
 from eigenclean.metrics import detection_quality
 from eigenclean.train import Callback, RobustClassifier
-from eigenclean.train.selectors import FromDetector, by_name
+from eigenclean.train.selectors import FromDetector, make_selector
 from eigenclean_lab.analyses import alignment_heatmap, eigenvector_shift, fraction_curve
 from eigenclean_lab.bench.code import code_hash
 from eigenclean_lab.reproduce.context import Context, Measured
@@ -88,10 +88,10 @@ class _LastLook(Callback):
     seconds: float
 
     def on_train_end(self, engine: Any) -> None:
-        from eigenclean.train.loop.observe import outputs
+        from eigenclean.train.loop.evaluation import network_outputs
 
         started = time.perf_counter()
-        features, logits = outputs(engine.networks[0], engine.pool, features=True)
+        features, logits = network_outputs(engine.networks[0], engine.pool, features=True)
         self.seconds = time.perf_counter() - started
         assert features is not None
         self.features, self.logits = (np.asarray(one.float().cpu().numpy()) for one in (features, logits))
@@ -118,7 +118,7 @@ def measure_judge(task: Task, seed: int, context: Context) -> Measured:
     seen = look(task, seed, context)
     options = dict(task.part.options)
     if task.part.method == "fine":  # as in the paper's own runs: labels are known to be noisy
-        usual = by_name("fine")
+        usual = make_selector("fine")
         assert isinstance(usual, FromDetector)
         options = {**usual.options, **options}
     judge = build_detector(task.part.method, options, seed=seed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.train import RECIPES, Callback, FromDetector, Recipe, RobustClassifier, recipe
-from eigenclean.train.recipes.dividemix import BY_NOISE
+from eigenclean.train.recipes.dividemix import DIVIDEMIX_BY_NOISE
 from eigenclean.workflows.train_callbacks import SelectionQuality
 from eigenclean_lab.bench.train import Clock
 from eigenclean_lab.reproduce.context import Context, Measured
@@ -80,7 +80,7 @@ def _told(task: Task, data: Data, noise_rate: float | None) -> dict[str, Any]:
     rate = float(text) if text else noise_rate
     told: dict[str, Any] = {} if rate is None else {"forget_rate": _FORGET * rate}
     paper = "cifar10" if task.data == IMAGES else task.data
-    of_noise = dict(BY_NOISE.get(paper, {}).get(task.noise, {}))
+    of_noise = dict(DIVIDEMIX_BY_NOISE.get(paper, {}).get(task.noise, {}))
     if data.preset != paper:  # weights that were tuned for other networks say nothing here
         of_noise.pop("lambda_u", None)
     if task.part.method == "longremix":
@@ -177,9 +177,9 @@ class GoOn(Callback):
         """Take over."""
         if engine.epochs_done:
             return
-        for learner, old in zip(engine.learners, self._before.learners, strict=True):
-            learner.net.load_state_dict(old.net.state_dict())
-            learner.optimiser.load_state_dict(old.optimiser.state_dict())
+        for state, old in zip(engine.network_states, self._before.network_states, strict=True):
+            state.net.load_state_dict(old.net.state_dict())
+            state.optimiser.load_state_dict(old.optimiser.state_dict())
         engine.history[:] = self._before.history
 
 
@@ -193,12 +193,12 @@ class VariedLooks(Callback):
         """Vary what is looked at; what is learned from is varied anyway."""
         import torch
 
-        from eigenclean.train.data.augmentation import variation
+        from eigenclean.train import augmentation_by_name
 
-        vary = variation(self._augment, images=engine.pool.inputs.ndim > 2)
+        vary = augmentation_by_name(self._augment, images=engine.pool.inputs.ndim > 2)
         if vary is not None:
             dice = torch.Generator(engine.pool.codes.device).manual_seed(self._seed)
-            engine.pool = replace(engine.pool, plain=lambda images: vary(images, dice))
+            engine.pool = replace(engine.pool, eval_transform=lambda images: vary(images, dice))
 
 
 def _first_draw(task: Task, chosen: Recipe, data: Data, seed: int, context: Context) -> GoOn:

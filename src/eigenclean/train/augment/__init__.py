@@ -3,12 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from eigenclean.errors import InvalidData
 from eigenclean.names import check_name
 
 if TYPE_CHECKING:
     from eigenclean.train.augment.base import Augment
 
-__all__ = ["AUGMENTS", "make_augment"]
+__all__ = ["AUGMENTS", "augmentation_by_name", "make_augment"]
+
+NONE = "none"
 
 # Where each augmentation lives, and what its options are under this name. Names are known without torch.
 AUGMENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -36,3 +39,14 @@ def make_augment(name: str, **options: Any) -> "Augment":
     for option in options:
         check_name(option, made.__dataclass_fields__, by=f"augment {name}", what="option")
     return made(**{**usual, **options})
+
+
+def augmentation_by_name(name: str, *, images: bool) -> "Augment | None":
+    """The augmentation that a recipe names, or None for "none"; feature vectors cannot be augmented."""
+    if name == NONE:
+        return None
+    if not images:
+        raise InvalidData(
+            f"recipe: augment {name!r} is for images, got vectors; give images, or set augment={NONE}"
+        )
+    return make_augment(name)

@@ -21,7 +21,7 @@ class Augment(ABC):
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
         """The images (n x C x H x W), varied; those given are not changed."""
 
-    def plain(self, images: Tensor) -> Tensor:
+    def eval_transform(self, images: Tensor) -> Tensor:
         """The images as networks see them when nothing is random: of the same size as the varied ones."""
         return images
 

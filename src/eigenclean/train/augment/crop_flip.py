@@ -65,7 +65,7 @@ class CropFlip(Augment):
         window = (rows[:, :, None] * width + columns[:, None, :]).view(n, 1, down * across).expand(n, channels, -1)
         return images.flatten(2).gather(2, window).view(n, channels, down, across)
 
-    def plain(self, images: Tensor) -> Tensor:
+    def eval_transform(self, images: Tensor) -> Tensor:
         """The middle window; with the size the images have, the images themselves."""
         return images if self.size is None else centre_crop(images, self.size, by=_BY)
 

@@ -64,7 +64,7 @@ class ResizeCrop(Augment):
         grid = grid.to(images.device, pixels.dtype)
         return functional.grid_sample(pixels, grid, "bilinear", "border", align_corners=False)
 
-    def plain(self, images: Tensor) -> Tensor:
+    def eval_transform(self, images: Tensor) -> Tensor:
         """The middle of the images, in the size of the varied ones."""
         return images if self.size is None else centre_crop(images, self.size, by=_BY)
 

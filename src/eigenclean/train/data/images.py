@@ -11,7 +11,7 @@ from eigenclean.errors import InvalidData
 _CHANNELS = (1, 3, 4)
 
 
-class Pictures:
+class ChannelFirstImages:
     """Images that are decoded when they are looked at, seen as an array of n x C x H x W bytes.
 
     Args:
@@ -39,9 +39,9 @@ class Pictures:
         """Some images, decoded."""
         return as_images(self.files[self.rows[rows]], by="images")
 
-    def only(self, rows: Any) -> "Pictures":
+    def only(self, rows: Any) -> "ChannelFirstImages":
         """Some of them, still in their files."""
-        return Pictures(self.files, self.rows[rows])
+        return ChannelFirstImages(self.files, self.rows[rows])
 
     def digest(self) -> str:
         """A fingerprint of which images they are."""

@@ -1,22 +1,20 @@
 """What a classifier is given, made ready for its network: feature vectors or images, labels as numbers."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from eigenclean.arrays import Array, Ints, check_features, check_ids, check_labels, locate_labels
 from eigenclean.errors import InvalidData
-from eigenclean.nets import NETS
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.sources.images.lazy import LazyImages
-from eigenclean.train.data.images import Pictures, as_images
+from eigenclean.train.data.images import ChannelFirstImages, as_images
 from eigenclean.train.data.scaling import Scaling, image_scaling
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class InputSpec:
     """The form of the inputs, learned from the training data.
 
     Attributes:
@@ -31,9 +29,9 @@ class Inputs:
     augment: Any = None
 
     @classmethod
-    def of(cls, array: Array | Pictures, scale: str, augment: Any = None) -> "Inputs":
+    def of(cls, array: Array | ChannelFirstImages, scale: str, augment: Any = None) -> "InputSpec":
         """Learn from checked inputs; ``scale`` says what images are standardised by."""
-        if array.ndim == 2 and not isinstance(array, Pictures):
+        if array.ndim == 2 and not isinstance(array, ChannelFirstImages):
             return cls(array.shape[1], Scaling.of(array), augment)
         return cls(tuple(array.shape[1:]), image_scaling(array, scale), augment)
 
@@ -44,14 +42,14 @@ class Inputs:
             return self.shape
         import torch
 
-        return tuple(self.augment.plain(torch.zeros(1, *self.shape)).shape[1:])
+        return tuple(self.augment.eval_transform(torch.zeros(1, *self.shape)).shape[1:])
 
     @property
     def are_images(self) -> bool:
         """Whether inputs are images."""
         return not isinstance(self.shape, int)
 
-    def checked(self, X: Any, *, by: str) -> Array | Pictures:
+    def checked(self, X: Any, *, by: str) -> Array | ChannelFirstImages:
         """Inputs of the same form, or a sentence."""
         array = as_inputs(X, by=by)
         shape = tuple(array.shape[1:]) if array.ndim > 2 else int(array.shape[1])
@@ -59,13 +57,13 @@ class Inputs:
             raise InvalidData(f"{by}: fitted on {_words(self.shape)}, got {_words(shape)}")
         return array
 
-    def pool(self, array: Array | Pictures, codes: Ints, classes: Array, ids: Array | None = None) -> Any:
+    def pool(self, array: Array | ChannelFirstImages, codes: Ints, classes: Array, ids: Array | None = None) -> Any:
         """The samples as networks see them; images are scaled batch by batch, features at once."""
         from eigenclean.train.data.pool import Pool
 
-        if isinstance(array, Pictures) or self.are_images:
-            plain = None if self.augment is None else self.augment.plain
-            return Pool.of(array, codes, classes, ids, self.scaling, plain)
+        if isinstance(array, ChannelFirstImages) or self.are_images:
+            eval_transform = None if self.augment is None else self.augment.eval_transform
+            return Pool.of(array, codes, classes, ids, self.scaling, eval_transform)
         return Pool.of(self.scaling(array), codes, classes, ids)
 
     def labelled(self, given: Any, classes: Array, *, by: str) -> Any:
@@ -76,28 +74,22 @@ class Inputs:
         return self.pool(array, locate_labels(labels, classes, by=by), classes, check_ids(None, len(array), by=by))
 
 
-def as_inputs(X: Any, *, by: str) -> Array | Pictures:
+def as_inputs(X: Any, *, by: str) -> Array | ChannelFirstImages:
     """Features as n x d, images as n x C x H x W, finite; those in files stay there."""
-    if isinstance(X, Pictures):
+    if isinstance(X, ChannelFirstImages):
         return X
     if isinstance(X, LazyImages):
-        return Pictures(X)
+        return ChannelFirstImages(X)
     if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.dtype == object and X.ndim == 1)):
         return as_images(X, by=by)
     return check_features(as_matrix(X), by=by)
 
 
-def net_takes_images(name: str) -> bool:
-    """Whether the network of that name needs images, and cannot do with vectors."""
-    module, kind = NETS[name]
-    return bool(getattr(import_module(module), kind).takes_images)
-
-
-def some_of(array: Array | Pictures | LazyImages, rows: Any) -> Array | Pictures:
+def take_rows(array: Array | ChannelFirstImages | LazyImages, rows: Any) -> Array | ChannelFirstImages:
     """Some of the inputs; those in files stay there."""
     if isinstance(array, LazyImages):
-        array = Pictures(array)
-    return array.only(rows) if isinstance(array, Pictures) else np.asarray(array[rows])
+        array = ChannelFirstImages(array)
+    return array.only(rows) if isinstance(array, ChannelFirstImages) else np.asarray(array[rows])
 
 
 def _words(shape: int | tuple[int, ...]) -> str:

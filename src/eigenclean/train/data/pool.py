@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints
-from eigenclean.train.data.images import Pictures
+from eigenclean.train.data.images import ChannelFirstImages
 from eigenclean.train.data.scaling import Scaling, unit_of
 
 
@@ -25,28 +25,28 @@ class Pool:
         ids: id of each row.
         mean: what to subtract from each channel of images; None leaves inputs alone.
         scale: what to divide it by.
-        plain: what is done to images that are not varied, such as cutting out the middle.
+        eval_transform: what is done to images that are not varied, such as cutting out the middle.
         trusted: True for labels that people have confirmed, whatever a selector says; None when there are none.
     """
 
-    inputs: Tensor | Pictures
+    inputs: Tensor | ChannelFirstImages
     codes: Tensor
     classes: Array
     ids: Array
     mean: Tensor | None = None
     scale: Tensor | None = None
-    plain: Callable[[Tensor], Tensor] | None = None
+    eval_transform: Callable[[Tensor], Tensor] | None = None
     trusted: Tensor | None = None
 
     @classmethod
     def of(
         cls,
-        inputs: Array | Pictures,
+        inputs: Array | ChannelFirstImages,
         codes: Ints,
         classes: Array,
         ids: Array | None = None,
         scaling: Scaling | None = None,
-        plain: Callable[[Tensor], Tensor] | None = None,
+        eval_transform: Callable[[Tensor], Tensor] | None = None,
     ) -> "Pool":
         """A pool of NumPy arrays; the inputs are taken over without a copy where torch can.
 
@@ -55,14 +55,14 @@ class Pool:
         """
         rows = np.arange(len(codes)) if ids is None else ids
         numbers = torch.from_numpy(codes.astype(np.int64))
-        held = inputs if isinstance(inputs, Pictures) else _tensor(inputs)
+        held = inputs if isinstance(inputs, ChannelFirstImages) else _tensor(inputs)
         if scaling is None:
             return cls(held, numbers, classes, rows)
         unit = unit_of(inputs)
         mean, scale = (
             torch.from_numpy(unit * value).float()[:, None, None] for value in (scaling.mean, scaling.scale)
         )
-        return cls(held, numbers, classes, rows, mean, scale, plain)
+        return cls(held, numbers, classes, rows, mean, scale, eval_transform)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -79,7 +79,7 @@ class Pool:
 
     def raw(self, rows: Tensor | slice) -> Tensor:
         """Some inputs as they are, as floating-point numbers."""
-        if isinstance(self.inputs, Pictures):
+        if isinstance(self.inputs, ChannelFirstImages):
             wanted = rows if isinstance(rows, slice) else rows.cpu().numpy()
             return torch.from_numpy(self.inputs[wanted]).to(self.codes.device).float()
         inputs = self.inputs[rows]
@@ -92,11 +92,11 @@ class Pool:
     def take(self, rows: Tensor | slice) -> Tensor:
         """Some inputs as networks see them when nothing is varied."""
         raw = self.raw(rows)
-        return self.scaled(raw if self.plain is None else self.plain(raw))
+        return self.scaled(raw if self.eval_transform is None else self.eval_transform(raw))
 
     def to(self, device: torch.device) -> "Pool":
         """The same pool on that device."""
-        inputs = self.inputs if isinstance(self.inputs, Pictures) else self.inputs.to(device)
+        inputs = self.inputs if isinstance(self.inputs, ChannelFirstImages) else self.inputs.to(device)
         mean, scale = (None if value is None else value.to(device) for value in (self.mean, self.scale))
         trusted = None if self.trusted is None else self.trusted.to(device)
         return replace(self, inputs=inputs, codes=self.codes.to(device), mean=mean, scale=scale, trusted=trusted)
@@ -111,7 +111,9 @@ class Pool:
         digest.update(_bytes(self.codes))
         if self.trusted is not None:
             digest.update(_bytes(self.trusted))
-        digest.update(self.inputs.digest().encode() if isinstance(self.inputs, Pictures) else _bytes(self.inputs))
+        digest.update(
+            self.inputs.digest().encode() if isinstance(self.inputs, ChannelFirstImages) else _bytes(self.inputs)
+        )
         return digest.hexdigest()
 
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from eigenclean.arrays import Array, Float64s, row_chunks
 from eigenclean.errors import InvalidData
 from eigenclean.names import check_name
-from eigenclean.train.data.images import Pictures
+from eigenclean.train.data.images import ChannelFirstImages
 
 # Mean and deviation of each channel, for pixels from 0 to 1, as the papers have them.
 CONSTANTS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
@@ -49,7 +49,7 @@ class Scaling:
         return scaled
 
 
-def image_scaling(images: Array | Pictures, how: str = MEASURED) -> Scaling:
+def image_scaling(images: Array | ChannelFirstImages, how: str = MEASURED) -> Scaling:
     """Mean and deviation of each channel of n x C x H x W images: measured, or by a name from `CONSTANTS`.
 
     They are for pixels from 0 to 1. Images stay as they are in memory and are scaled batch by batch.
@@ -81,6 +81,6 @@ def image_scaling(images: Array | Pictures, how: str = MEASURED) -> Scaling:
     return Scaling(mean, np.where(deviation > 1e-6, deviation, 1.0))
 
 
-def unit_of(images: Array | Pictures) -> float:
+def unit_of(images: Array | ChannelFirstImages) -> float:
     """What the brightest pixel is: 255 for bytes, 1 for numbers."""
     return 255.0 if images.dtype == np.uint8 else 1.0

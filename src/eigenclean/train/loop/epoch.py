@@ -12,10 +12,10 @@ from torch.nn import functional
 from eigenclean.progress import track
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.batching import pieces
-from eigenclean.train.loop.learner import Learner, Rows
+from eigenclean.train.loop.network_state import NetworkState, Rows
 from eigenclean.train.loop.tally import Tally
 from eigenclean.train.selectors import BatchSelector
-from eigenclean.train.stage import Turn
+from eigenclean.train.stage import EpochPlan
 from eigenclean.train.steps.base import Answers, Batch, Progress, Step
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]
@@ -59,62 +59,64 @@ class Lessons:
         """
         return bool(self.accelerator.scaler is not None)
 
-    def apart(self, learner: Learner, peer: nn.Module | None, step: Step, turn: Turn, headline: str) -> Tensor:
+    def apart(
+        self, state: NetworkState, peer: nn.Module | None, step: Step, plan: EpochPlan, headline: str
+    ) -> Tensor:
         """One network learns from its selection; returns the sums of its losses and hits, and of how many."""
-        assert learner.selection is not None
-        learner.learned = learner.selection.keep
-        learner.net.train()
-        batches = learner.batches(step, turn.optimiser.batch_size)
+        assert state.selection is not None
+        state.trained_on = state.selection.keep
+        state.net.train()
+        batches = state.batches(step, plan.optimiser.batch_size)
         tally = Tally()
         for number, rows in enumerate(track(batches, headline)):
-            progress = Progress(turn.epoch, turn.age + number / len(batches))
-            learner.optimiser.zero_grad()
-            for share in self._shares(rows, learner.weight if step.weighted else None, turn.optimiser.accumulate):
-                kept, rest = self._batch(learner, share.kept, step), None
+            progress = Progress(plan.epoch, plan.age + number / len(batches))
+            state.optimiser.zero_grad()
+            for share in self._shares(rows, state.weight if step.weighted else None, plan.optimiser.accumulate):
+                kept, rest = self._batch(state, share.kept, step), None
                 if share.rest is not None:
-                    rest = self._batch(learner, share.rest, step)
-                outcome = step(learner.net, peer, kept, rest, learner.loss, progress)
+                    rest = self._batch(state, share.rest, step)
+                outcome = step(state.net, peer, kept, rest, state.loss, progress)
                 self._backward(outcome.loss if share.factor is WHOLE else outcome.loss * share.factor)
                 tally.add(outcome, share.kept)
-                if learner.margins is not None and outcome.logits is not None:
-                    learner.margins.add(outcome.logits, self.pool.codes[share.kept], share.kept)
-            learner.optimiser.step()
+                if state.margins is not None and outcome.logits is not None:
+                    state.margins.add(outcome.logits, self.pool.codes[share.kept], share.kept)
+            state.optimiser.step()
         return self._added_up(tally)
 
     def together(
-        self, learners: Sequence[Learner], step: Step, turn: Turn, exchange: bool, headline: str
+        self, states: Sequence[NetworkState], step: Step, plan: EpochPlan, exchange: bool, headline: str
     ) -> list[Tensor]:
         """All networks look at the same batch; each learns from what it, or with an exchange its peer, picks."""
-        selector = turn.stage.select
+        selector = plan.stage.select
         assert isinstance(selector, BatchSelector)
-        first, tallies = learners[0], [Tally() for _ in learners]
-        for learner in learners:
-            learner.learned = np.zeros(len(self.pool), dtype=bool)
-            learner.net.train()
-        batches = first.batches(step, turn.optimiser.batch_size)
+        first, tallies = states[0], [Tally() for _ in states]
+        for state in states:
+            state.trained_on = np.zeros(len(self.pool), dtype=bool)
+            state.net.train()
+        batches = first.batches(step, plan.optimiser.batch_size)
         for number, (rows, _) in enumerate(track(batches, headline)):
             mine = self._mine(rows)
             seen = self._batch(first, mine, step)
-            answers = [learner.net(seen.inputs) for learner in learners]
+            answers = [state.net(seen.inputs) for state in states]
             logits = [self._of_all(answer[1].detach().float(), rows) for answer in answers]
             codes = self.pool.codes[rows]
             losses = [functional.cross_entropy(one, codes, reduction="none") for one in logits]
-            picks = selector.pick(logits, losses, turn.epoch, number)
+            picks = selector.pick(logits, losses, plan.epoch, number)
             if self.pool.trusted is not None:
                 sure = self.pool.trusted[rows.to(self.pool.trusted.device)]
                 picks = [pick | sure for pick in picks]
-            progress = Progress(turn.epoch, turn.age + number / len(batches))
-            for learner, answer, pick, tally in zip(
-                learners, answers, picks[::-1] if exchange else picks, tallies, strict=True
+            progress = Progress(plan.epoch, plan.age + number / len(batches))
+            for state, answer, pick, tally in zip(
+                states, answers, picks[::-1] if exchange else picks, tallies, strict=True
             ):
-                learner.learned[rows[pick].cpu().numpy()] = True
+                state.trained_on[rows[pick].cpu().numpy()] = True
                 if pick.any():
-                    self._learn_picked(learner, answer, seen, rows, pick, step, progress, tally)
+                    self._learn_picked(state, answer, seen, rows, pick, step, progress, tally)
         return [self._added_up(tally) for tally in tallies]
 
     def _learn_picked(
         self,
-        learner: Learner,
+        state: NetworkState,
         answer: tuple[Tensor, Tensor],
         seen: Batch,
         rows: Tensor,
@@ -126,22 +128,22 @@ class Lessons:
         """The whole batch has gone through the network; only what was picked counts."""
         weight = self._of_mine(pick, rows).float()
         kept = Batch(seen.inputs, seen.target, weight, seen.index)
-        outcome = step(_said(answer), None, kept, None, learner.loss, progress)
-        learner.optimiser.zero_grad()
+        outcome = step(_said(answer), None, kept, None, state.loss, progress)
+        state.optimiser.zero_grad()
         self._backward(outcome.loss * (weight.sum() * self.accelerator.num_processes / pick.sum()))
-        learner.optimiser.step()
+        state.optimiser.step()
         tally.add(outcome, seen.index)
 
-    def _batch(self, learner: Learner, rows: Tensor, step: Step) -> Batch:
+    def _batch(self, state: NetworkState, rows: Tensor, step: Step) -> Batch:
         """Those samples, varied anew for every view."""
         raw = self.pool.raw(rows)
         views = [
-            self.pool.scaled(raw if self.augment is None else self.augment(raw, learner.dice))
+            self.pool.scaled(raw if self.augment is None else self.augment(raw, state.augmentation_generator))
             for _ in range(1 if self.augment is None else step.views)
         ]
         views += [views[0]] * (step.views - len(views))
-        weight = None if learner.weight is None else learner.weight[rows]
-        return Batch(views[0], learner.target[rows], weight, rows, tuple(views[1:]))
+        weight = None if state.weight is None else state.weight[rows]
+        return Batch(views[0], state.target[rows], weight, rows, tuple(views[1:]))
 
     def _backward(self, loss: Tensor) -> None:
         if self.scales:

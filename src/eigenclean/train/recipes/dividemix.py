@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import Preset, choose
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.frame import assembled, selecting
@@ -29,7 +29,7 @@ _STEP: dict[str, dict[str, Any]] = {
     "webvision": {"lambda_u": 0.0, "alpha": 0.5},
 }
 # What the authors used for each kind of noise, where it differs from the preset.
-BY_NOISE: dict[str, dict[str, dict[str, Any]]] = {
+DIVIDEMIX_BY_NOISE: dict[str, dict[str, dict[str, Any]]] = {
     "cifar10": {
         "symmetric:0.2": {"lambda_u": 0.0},
         "symmetric:0.5": {"lambda_u": 25.0},
@@ -60,7 +60,7 @@ def dividemix(
 
     Args:
         preset: a name from `PRESETS`.
-        lambda_u: weight of the samples whose labels are not trusted; `BY_NOISE` has what the authors took.
+        lambda_u: weight of the samples whose labels are not trusted; `DIVIDEMIX_BY_NOISE` has the authors' values.
         threshold: labels are trusted when the posterior is above it; 0.6 at 90 % noise.
         window: rounds whose losses are averaged; 5 at 90 % noise.
         warm_up_loss: "confidence-penalty" for asymmetric noise.
@@ -69,13 +69,13 @@ def dividemix(
         refresh: epochs from one division to the next.
 
     >>> dividemix("cifar100").stages[1].step
-    Part('mixmatch', lambda_u=150.0)
+    ComponentSpec('mixmatch', lambda_u=150.0)
     """
     chosen = choose(preset, OWN, warm_up=warm_up, epochs=epochs, refresh=refresh)
     first = warm_up_loss or ("confidence-penalty" if preset == "clothing1m" else "cross-entropy")
     some, fewer = _PARTS.get(preset, (None, None))
     stages = (
-        Stage(chosen.warm_up, loss=Part(first), warm_up=True, part=some),
+        Stage(chosen.warm_up, loss=ComponentSpec(first), warm_up=True, part=some),
         Stage(
             chosen.epochs - chosen.warm_up,
             small_losses(threshold, window),
@@ -95,10 +95,10 @@ def small_losses(threshold: float, window: int = 1) -> Selector:
     return FromDetector("small-loss", {"head": None, "threshold": threshold}, learn_from="all", soft=True)
 
 
-def mixmatch(preset: str, lambda_u: float | None, **options: Any) -> Part:
+def mixmatch(preset: str, lambda_u: float | None, **options: Any) -> ComponentSpec:
     """The step with what the preset says."""
     usual = {"lambda_u": 25.0, **_STEP.get(preset, {}), **options}
-    return Part("mixmatch", usual if lambda_u is None else {**usual, "lambda_u": lambda_u})
+    return ComponentSpec("mixmatch", usual if lambda_u is None else {**usual, "lambda_u": lambda_u})
 
 
 def halves(preset: str, chosen: Preset) -> Any:

@@ -4,7 +4,7 @@ No code of the method (arXiv 2103.00813) is public; schedule and networks are Di
 are not to be expected from it.
 """
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.dividemix import OWN
@@ -18,11 +18,16 @@ def dst(
     """Two networks, each with targets that the other one's losses suggest; supervised, with mix-up.
 
     >>> dst().stages[1].step
-    Part('mixup')
+    ComponentSpec('mixup')
     """
     chosen = choose(preset, OWN, warm_up=warm_up, epochs=epochs)
     stages = (
         Stage(chosen.warm_up, warm_up=True),
-        Stage(chosen.epochs - chosen.warm_up, TwoLosses(threshold), step=Part("mixup"), refresh=chosen.refresh),
+        Stage(
+            chosen.epochs - chosen.warm_up,
+            TwoLosses(threshold),
+            step=ComponentSpec("mixup"),
+            refresh=chosen.refresh,
+        ),
     )
     return assembled("dst", chosen, stages, networks=2)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.frame import assembled
@@ -28,6 +28,6 @@ def forward(preset: str = "small", discard: float | None = None, epochs: int | N
     chosen = choose(preset, _OWN, warm_up=1, epochs=epochs)
     stages = (
         Stage(chosen.epochs, warm_up=True),
-        Stage(chosen.epochs, loss=Part("forward", {"discard": discard}), restart=True),
+        Stage(chosen.epochs, loss=ComponentSpec("forward", {"discard": discard}), restart=True),
     )
     return assembled("forward", chosen, stages)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import Preset
 from eigenclean.train.recipe import Recipe, Stage
-from eigenclean.train.selectors import KeepAll, Selector, by_name
+from eigenclean.train.selectors import KeepAll, Selector, make_selector
 
 
 def two_stages(
@@ -16,11 +16,11 @@ def two_stages(
     *,
     select: Selector | None = None,
     warm_up_select: Selector | None = None,
-    loss: Part | None = None,
+    loss: ComponentSpec | None = None,
     networks: int = 1,
 ) -> Recipe:
     """A warm-up and the rest; by default everything is kept, and nothing happens between the two."""
-    part = loss or Part("cross-entropy")
+    part = loss or ComponentSpec("cross-entropy")
     stages = (
         Stage(chosen.warm_up, warm_up_select or KeepAll(), part, warm_up=True),
         Stage(chosen.epochs - chosen.warm_up, select or KeepAll(), part, refresh=chosen.refresh),
@@ -52,7 +52,7 @@ def selecting(base: Callable[..., Recipe], detector: str, name: str) -> Callable
     def made(*args: Any, **options: Any) -> Recipe:
         plain = base(*args, **options)
         own = {"threshold": options["threshold"]} if "threshold" in options else {}
-        return plain.with_selector(by_name(detector, soft=plain.divides, **own), name=name)
+        return plain.with_selector(make_selector(detector, soft=plain.divides, **own), name=name)
 
     made.__doc__ = f"`{base.__name__}` with the detector {detector} as the selector."
     return made

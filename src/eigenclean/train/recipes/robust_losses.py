@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.frame import selecting, two_stages
@@ -33,11 +33,11 @@ def bootstrap(
     """Bootstrapping (Reed et al., 2015), "soft" or "hard".
 
     >>> bootstrap(kind="hard").stages[0].loss
-    Part('bootstrap', kind='hard', detach=True)
+    ComponentSpec('bootstrap', kind='hard', detach=True)
     """
     options = {"kind": kind, **({} if beta is None else {"beta": beta}), "detach": detach}
     chosen = choose(preset, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("bootstrap", chosen, loss=Part("bootstrap", options))
+    return two_stages("bootstrap", chosen, loss=ComponentSpec("bootstrap", options))
 
 
 def gce(
@@ -58,7 +58,7 @@ def gce(
     if truncate is not None:  # from the first drop of the learning rate on, as the reference does
         start = chosen.optimiser.milestones[0] if chosen.optimiser.milestones else chosen.warm_up
         options |= {"truncate": truncate, "start": start, "every": 10}
-    return two_stages("gce", chosen, loss=Part("gce", options))
+    return two_stages("gce", chosen, loss=ComponentSpec("gce", options))
 
 
 def sce(
@@ -73,12 +73,12 @@ def sce(
     """Symmetric cross-entropy (Wang et al., 2019).
 
     >>> sce("cifar100").stages[0].loss
-    Part('sce', alpha=1.0, beta=0.4, clip=-4.0)
+    ComponentSpec('sce', alpha=1.0, beta=0.4, clip=-4.0)
     """
     usual = _SCE.get(preset, (0.1, 1.0))
     options = {"alpha": usual[0] if alpha is None else alpha, "beta": usual[1] if beta is None else beta}
     chosen = choose(preset, _FRAME, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("sce", chosen, loss=Part("sce", {**options, "clip": clip}))
+    return two_stages("sce", chosen, loss=ComponentSpec("sce", {**options, "clip": clip}))
 
 
 def elr(
@@ -92,12 +92,12 @@ def elr(
     """Early-learning regularisation (Liu et al., 2020); for asymmetric noise on CIFAR-10, 0.9 and 1.
 
     >>> elr("cifar100").stages[0].loss
-    Part('elr', beta=0.9, lambda_=7.0)
+    ComponentSpec('elr', beta=0.9, lambda_=7.0)
     """
     usual = _ELR.get(preset, (0.7, 3.0))
     options = {"beta": usual[0] if beta is None else beta, "lambda_": usual[1] if lambda_ is None else lambda_}
     chosen = choose(preset, _FRAME, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("elr", chosen, loss=Part("elr", options))
+    return two_stages("elr", chosen, loss=ComponentSpec("elr", options))
 
 
 gce_fine = selecting(gce, "fine", "gce+fine")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.presets import choose
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.frame import two_stages
-from eigenclean.train.selectors import Crust, FromDetector, by_name
+from eigenclean.train.selectors import Crust, FromDetector, make_selector
 
 _ADAM = {"name": "adam", "lr": 1e-3, "weight_decay": 1e-4, "milestones": (60, 120), "gamma": 0.5}
 _TOPO: dict[str, Any] = {"warm_up": 30, "epochs": 180, "refresh": 5, "optimiser": _ADAM}
@@ -34,7 +34,7 @@ def topofilter(
     """
     own = {"cifar10": _TOPO, "cifar100": _TOPO}
     chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    select = by_name("topofilter", k_cc=k_cc, zeta=zeta)
+    select = make_selector("topofilter", k_cc=k_cc, zeta=zeta)
     return two_stages("topofilter", chosen, select=select)
 
 
@@ -73,5 +73,5 @@ def cores2(
     own = {"small": {"refresh": 1}, "head": {"refresh": 1}, "cifar10": _CORES, "cifar100": _CORES}
     chosen = choose(preset, own, warm_up=warm_up, epochs=epochs, refresh=refresh)
     start, ramp = max(1, round(0.1 * chosen.epochs)), max(1, round(0.3 * chosen.epochs))
-    loss = Part("cores2", {"beta": beta, "start": start, "ramp": ramp, "rescale": True})
+    loss = ComponentSpec("cores2", {"beta": beta, "start": start, "ramp": ramp, "rescale": True})
     return two_stages("cores2", chosen, select=FromDetector("cores2", {"head": None}, learn_from="all"), loss=loss)

@@ -9,9 +9,9 @@ from eigenclean.train.component import checked
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.averaged_losses import AveragedLosses
 from eigenclean.train.selectors.base import BatchSelector, Memory, Selector
-from eigenclean.train.selectors.by_name import by_name
 from eigenclean.train.selectors.crust import Crust
 from eigenclean.train.selectors.disagreement import Disagreement
+from eigenclean.train.selectors.for_detector import make_selector
 from eigenclean.train.selectors.from_detector import FromDetector
 from eigenclean.train.selectors.from_inputs import FromInputs
 from eigenclean.train.selectors.growing import Growing
@@ -55,7 +55,7 @@ __all__ = [
     "Selector",
     "SmallestLosses",
     "TwoLosses",
-    "by_name",
+    "make_selector",
     "selector_from_dict",
 ]
 

@@ -18,7 +18,6 @@ from eigenclean.files import replacing
 from eigenclean.train.engine import Engine
 from eigenclean.train.storage.engine_state import capture, restore
 
-FILE = "checkpoint.safetensors"
 _FORMAT = 1
 _KEY = "eigenclean"
 

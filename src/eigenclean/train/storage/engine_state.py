@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from eigenclean.arrays import locate_labels
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.engine import Engine
-from eigenclean.train.loop.learner import Learner
+from eigenclean.train.loop.network_state import NetworkState
 from eigenclean.train.selection import Selection
 from eigenclean.verdict import Verdict
 
@@ -23,18 +23,18 @@ def capture(engine: Engine) -> tuple[Tensors, dict[str, Any]]:
     tensors: Tensors = {"random": torch.get_rng_state()}
     for number in range(torch.cuda.device_count()):
         tensors[f"random.cuda.{number}"] = torch.cuda.get_rng_state(number)
-    learners, verdicts = [], []
-    for number, (learner, net) in enumerate(zip(engine.learners, engine.networks, strict=True)):
-        tensors |= _named(f"{number}.net", net.state_dict()) | _of_learner(f"{number}", learner)
-        assert learner.loss_part is not None
-        learners.append({"loss": learner.loss_part.to_dict(), "optimiser": learner.optimiser_name})
+    states, verdicts = [], []
+    for number, (state, net) in enumerate(zip(engine.network_states, engine.networks, strict=True)):
+        tensors |= _named(f"{number}.net", net.state_dict()) | _of_learner(f"{number}", state)
+        assert state.loss_spec is not None
+        states.append({"loss": state.loss_spec.to_dict(), "optimiser": state.optimiser_name})
         verdicts.append(_put_verdict(f"{number}.verdict", engine.verdicts[number], engine, tensors))
-    for number, state in enumerate(engine.best.states):
-        tensors |= _named(f"{number}.best", state)
+    for number, weights in enumerate(engine.best.states):
+        tensors |= _named(f"{number}.best", weights)
     scaler = engine.accelerator.scaler
     record = {
         "history": engine.history,
-        "learners": learners,
+        "learners": states,
         "verdicts": verdicts,
         "best": {"epoch": engine.best.epoch, "accuracy": engine.best.accuracy},
         "scaler": None if scaler is None else scaler.state_dict(),
@@ -48,16 +48,16 @@ def restore(engine: Engine, tensors: Mapping[str, Tensor], record: Mapping[str, 
     plan = engine.recipe.plan()
     last = plan[engine.epochs_done - 1]
     engine.prepare_stage(last)
-    for number, (learner, net) in enumerate(zip(engine.learners, engine.networks, strict=True)):
+    for number, (state, net) in enumerate(zip(engine.network_states, engine.networks, strict=True)):
         facts = record["learners"][number]
-        if facts["optimiser"] != learner.optimiser_name or Part.from_dict(facts["loss"]) != learner.loss_part:
+        if facts["optimiser"] != state.optimiser_name or ComponentSpec.from_dict(facts["loss"]) != state.loss_spec:
             raise ValueError(f"it is about {facts}")
         net.load_state_dict(_under(f"{number}.net", tensors))
-        _put_back(f"{number}", learner, tensors)
+        _put_back(f"{number}", state, tensors)
         engine.verdicts[number] = _get_verdict(f"{number}.verdict", record["verdicts"][number], engine, tensors)
     engine.best.epoch, engine.best.accuracy = record["best"]["epoch"], record["best"]["accuracy"]
     if engine.best.epoch is not None:
-        engine.best.states = [_under(f"{number}.best", tensors) for number in range(len(engine.learners))]
+        engine.best.states = [_under(f"{number}.best", tensors) for number in range(len(engine.network_states))]
     if engine.accelerator.scaler is not None and record["scaler"] is not None:
         engine.accelerator.scaler.load_state_dict(record["scaler"])
     torch.set_rng_state(tensors["random"])
@@ -65,43 +65,47 @@ def restore(engine: Engine, tensors: Mapping[str, Tensor], record: Mapping[str, 
         torch.cuda.set_rng_state(tensors[f"random.cuda.{number}"], number)
 
 
-def _of_learner(start: str, learner: Learner) -> Tensors:
+def _of_learner(start: str, state: NetworkState) -> Tensors:
     tensors = {
-        f"{start}.order": learner.order.get_state(),
-        f"{start}.dice": learner.dice.get_state(),
-        f"{start}.learned": torch.from_numpy(learner.learned),
+        f"{start}.order": state.shuffle_generator.get_state(),
+        f"{start}.dice": state.augmentation_generator.get_state(),
+        f"{start}.learned": torch.from_numpy(state.trained_on),
     }
-    tensors |= _named(f"{start}.loss", learner.loss.state_dict())
-    if learner.margins is not None:
-        tensors |= _named(f"{start}.margins", learner.margins.state_dict())
-    tensors |= _named(f"{start}.memory", {name: torch.from_numpy(value) for name, value in learner.memory.items()})
-    for parameter, state in learner.optimiser.state_dict()["state"].items():
-        there = {name: value for name, value in state.items() if isinstance(value, Tensor)}
+    tensors |= _named(f"{start}.loss", state.loss.state_dict())
+    if state.margins is not None:
+        tensors |= _named(f"{start}.margins", state.margins.state_dict())
+    tensors |= _named(
+        f"{start}.memory", {name: torch.from_numpy(value) for name, value in state.selector_memory.items()}
+    )
+    for parameter, moments in state.optimiser.state_dict()["state"].items():
+        there = {name: value for name, value in moments.items() if isinstance(value, Tensor)}
         tensors |= _named(f"{start}.optimiser.{parameter}", there)
-    if learner.selection is not None:
-        chosen = learner.selection
+    if state.selection is not None:
+        chosen = state.selection
         parts = {"keep": chosen.keep, "weight": chosen.weight, "target": chosen.target, "rest": chosen.rest}
         tensors |= {f"{start}.selected.{k}": torch.from_numpy(v) for k, v in parts.items() if v is not None}
     return tensors
 
 
-def _put_back(start: str, learner: Learner, tensors: Mapping[str, Tensor]) -> None:
-    learner.order.set_state(tensors[f"{start}.order"])
-    learner.dice.set_state(tensors[f"{start}.dice"])
-    learner.learned = tensors[f"{start}.learned"].numpy()
-    learner.loss.load_state_dict(_under(f"{start}.loss", tensors))
-    if learner.margins is not None:
-        learner.margins.load_state_dict(_under(f"{start}.margins", tensors))
-    learner.memory = {name: value.numpy() for name, value in _under(f"{start}.memory", tensors).items()}
+def _put_back(start: str, state: NetworkState, tensors: Mapping[str, Tensor]) -> None:
+    state.shuffle_generator.set_state(tensors[f"{start}.order"])
+    state.augmentation_generator.set_state(tensors[f"{start}.dice"])
+    state.trained_on = tensors[f"{start}.learned"].numpy()
+    state.loss.load_state_dict(_under(f"{start}.loss", tensors))
+    if state.margins is not None:
+        state.margins.load_state_dict(_under(f"{start}.margins", tensors))
+    state.selector_memory = {name: value.numpy() for name, value in _under(f"{start}.memory", tensors).items()}
     states: dict[int, dict[str, Tensor]] = {}
     for name, value in _under(f"{start}.optimiser", tensors).items():
         parameter, _, key = name.partition(".")
         states.setdefault(int(parameter), {})[key] = value
-    groups = learner.optimiser.state_dict()["param_groups"]
-    learner.optimiser.load_state_dict({"state": states, "param_groups": groups})
+    groups = state.optimiser.state_dict()["param_groups"]
+    state.optimiser.load_state_dict({"state": states, "param_groups": groups})
     chosen = {name: value.numpy() for name, value in _under(f"{start}.selected", tensors).items()}
     if chosen:
-        learner.take(Selection(chosen["keep"], chosen["weight"], chosen.get("target"), rest=chosen.get("rest")))
+        state.set_selection(
+            Selection(chosen["keep"], chosen["weight"], chosen.get("target"), rest=chosen.get("rest"))
+        )
 
 
 def _put_verdict(start: str, verdict: Verdict | None, engine: Engine, tensors: Tensors) -> Any:

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import make_folder, replacing, write_json
-from eigenclean.train.data.augmentation import variation
-from eigenclean.train.data.inputs import Inputs
+from eigenclean.train.augment import augmentation_by_name
+from eigenclean.train.data.inputs import InputSpec
 from eigenclean.train.data.scaling import Scaling
 from eigenclean.train.estimator import RobustClassifier
 from eigenclean.train.recipe import Recipe
@@ -97,8 +97,8 @@ def _restored(
     model.recipe_ = Recipe.from_dict(record["recipe"])
     model.classes_ = np.array(record["classes"], dtype=record["classes_type"])
     shape, scaling = record["shape"], Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
-    augment = variation(model.recipe_.augment, images=not isinstance(shape, int))
-    model.inputs_ = Inputs(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
+    augment = augmentation_by_name(model.recipe_.augment, images=not isinstance(shape, int))
+    model.inputs_ = InputSpec(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
     model.history_, model.best_epoch_, model.verdict_ = record["history"], record["best_epoch"], verdict
     model.networks_ = _networks(model, record["n_networks"], "best", tensors)
     last = any(name.startswith("last.") for name in tensors)

@@ -13,6 +13,7 @@ from eigenclean.train.callbacks import Callback
 if TYPE_CHECKING:
     from eigenclean.train.engine import Engine
 
+CHECKPOINT = "checkpoint.safetensors"
 METRICS = "metrics.jsonl"
 
 
@@ -37,27 +38,25 @@ class Checkpoints(Callback):
 
     def resume(self) -> "Callable[[Engine], None] | None":
         """What `Engine.fit` takes to go on from the checkpoint; None when there is none yet."""
-        from eigenclean.train.storage.checkpoint import FILE, load_checkpoint
+        from eigenclean.train.storage.checkpoint import load_checkpoint
 
-        path = self.folder / FILE
+        path = self.folder / CHECKPOINT
         if not path.exists():
             return None
         return lambda engine: load_checkpoint(engine, path, self._identity(engine))
 
     def on_train_begin(self, engine: "Engine") -> None:
         """Clear away what a killed run has left half-written."""
-        from eigenclean.train.storage.checkpoint import FILE
-
         if engine.is_main:
-            clear_leftovers(self.folder / FILE)
+            clear_leftovers(self.folder / CHECKPOINT)
 
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
         """Save."""
-        from eigenclean.train.storage.checkpoint import FILE, save_checkpoint
+        from eigenclean.train.storage.checkpoint import save_checkpoint
 
         due = record["epoch"] % self.every == 0 or record["epoch"] == engine.recipe.epochs
         if due and engine.is_main:
-            save_checkpoint(engine, self.folder / FILE, self._identity(engine))
+            save_checkpoint(engine, self.folder / CHECKPOINT, self._identity(engine))
 
     def _identity(self, engine: "Engine") -> dict[str, Any]:
         if self._digests is None:  # a checkpoint belongs to one engine, whose data do not change

@@ -13,11 +13,11 @@ from eigenclean.extras import require
 from eigenclean.features.embedding import Bad
 from eigenclean.features.source import EmbeddedSource
 from eigenclean.names import check_name
-from eigenclean.nets import NETS, make_net
+from eigenclean.nets import NETS, make_net, takes_images
 from eigenclean.sources import Source
 from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.raw import RawSource
-from eigenclean.train.data.inputs import Inputs, as_inputs, net_takes_images, some_of
+from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 
 NAME = "trained"
 OPTIONS = ("net", "epochs", "size", "seed")
@@ -59,18 +59,18 @@ def trained_features(
         require(library, extra="train", caller="encoder trained")
     from eigenclean.train.data.pool import Pool
     from eigenclean.train.engine import Engine
-    from eigenclean.train.loop.observe import outputs
+    from eigenclean.train.loop.evaluation import network_outputs
     from eigenclean.train.recipes import recipe
 
     array = as_inputs(inputs, by="encoder trained")
     images = array.ndim > 2
     name = net or ("small-cnn" if images else "mlp")
     check_name(name, NETS, by="encoder trained", what="net")
-    if net_takes_images(name) and not images:
+    if takes_images(name) and not images:
         raise InvalidData(f"encoder trained: the net {name} needs images, got vectors; take mlp or linear")
     classes, codes = encode_labels(labels)
     check_two_classes(classes, by="encoder trained")
-    form = Inputs.of(array, "measured")
+    form = InputSpec.of(array, "measured")
     pool = form.pool(array, codes, classes) if scale else Pool.of(np.asarray(array, np.float32), codes, classes)
     options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
     length = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
@@ -78,7 +78,7 @@ def trained_features(
     engine = Engine(
         plan, lambda: make_net(name, form.shape, len(classes), **options), pool, seed=seed, device=device
     ).fit()
-    features, _ = outputs(engine.networks[0], engine.pool, features=True)
+    features, _ = network_outputs(engine.networks[0], engine.pool, features=True)
     assert features is not None
     return np.asarray(features.float().cpu().numpy())
 
@@ -109,7 +109,7 @@ def embed_by_training(
     if len(rows) == 0:
         raise InvalidData(f"{source.name}: none of its {len(source)} images can be read; {bad[0].reason}")
     known = as_inputs(inputs, by=source.name)
-    found = trained_features(some_of(known, rows) if bad else known, source.labels[rows], device=device, **chosen)
+    found = trained_features(take_rows(known, rows) if bad else known, source.labels[rows], device=device, **chosen)
     facts = {"encoder": NAME, "kind": "image" if source.images is not None else "features", **options}
     return EmbeddedSource(source, rows, found, facts=facts, bad=bad)
 

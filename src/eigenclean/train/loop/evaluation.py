@@ -10,14 +10,14 @@ from torch.nn import functional
 
 from eigenclean.arrays import Array, Ints, row_chunks
 from eigenclean.evidence import Evidence
-from eigenclean.train.data.images import Pictures
+from eigenclean.train.data.images import ChannelFirstImages
 from eigenclean.train.data.pool import Pool, as_doubles
 
 _ROWS = 512  # at a time: enough to keep any device busy
 _FEW_CLASSES = 10  # of which five are too many to ask for
 
 
-def observe(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | None = None) -> Evidence:
+def collect_evidence(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | None = None) -> Evidence:
     """Features, probabilities, losses or logits of all samples or some, as far as they are needed; in eval mode.
 
     Inputs are not varied. Losses are the cross-entropy of the given label, whatever loss the network is trained
@@ -27,7 +27,7 @@ def observe(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | Non
     ids, labels = pool.ids[at], pool.labels[at]
     if not needs:
         return Evidence(ids=ids, labels=labels)
-    features, logits = outputs(net, pool, features="features" in needs, rows=rows)
+    features, logits = network_outputs(net, pool, features="features" in needs, rows=rows)
     codes = pool.codes if rows is None else pool.codes[torch.from_numpy(rows).to(pool.codes.device)]
     return Evidence(
         ids=ids,
@@ -40,7 +40,7 @@ def observe(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | Non
     )
 
 
-def outputs(
+def network_outputs(
     net: nn.Module, pool: Pool, *, features: bool = False, rows: Ints | None = None
 ) -> tuple[Tensor | None, Tensor]:
     """Features (if asked for) and logits of all samples or some, in eval mode and without gradients."""
@@ -64,7 +64,7 @@ def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
     Beside it, with two networks, that of each alone (``_each``), and with more than ten classes the share of labels
     among the five likeliest (``_top5``).
     """
-    logits = [outputs(net, pool)[1] for net in nets]
+    logits = [network_outputs(net, pool)[1] for net in nets]
     summed = torch.stack(logits).sum(dim=0)
     found: dict[str, Any] = {"": _hits(summed.argmax(dim=1) == pool.codes)}
     if len(logits) > 1:
@@ -76,7 +76,7 @@ def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
 
 def _vectors(pool: Pool, at: Ints | slice) -> Array | None:
     """The inputs themselves, if they are vectors."""
-    if isinstance(pool.inputs, Pictures) or pool.inputs.ndim != 2:
+    if isinstance(pool.inputs, ChannelFirstImages) or pool.inputs.ndim != 2:
         return None
     return np.asarray(pool.inputs[at].cpu().numpy())
 

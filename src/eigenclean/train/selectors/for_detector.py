@@ -14,7 +14,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {"fine": {"cut.split": "always"}}
 _SOFT_OPTIONS: dict[str, dict[str, Any]] = {"fine": {"cut.max_iter": 10}}
 
 
-def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
+def make_selector(name: str, *, soft: bool = False, **own: Any) -> Selector:
     """That detector as training uses it; ``soft`` for steps that want to know how sure it is.
 
     ``own`` are further options of it.
@@ -23,7 +23,7 @@ def by_name(name: str, *, soft: bool = False, **own: Any) -> Selector:
     judge believes features of a network that knows wrong labels by heart, so it looks at vectors themselves; FINE
     looks at what the network makes of them, as in the paper.
 
-    >>> by_name("fine")
+    >>> make_selector("fine")
     FromDetector(name='fine', options={'cut.split': 'always'}, learn_from='kept', soft=False)
     """
     if name == "aum":

@@ -8,7 +8,7 @@ from torch.optim import Optimizer as TorchOptimiser
 
 from eigenclean.arrays import Bools
 from eigenclean.losses.base import Loss
-from eigenclean.train.component import Part
+from eigenclean.train.component import ComponentSpec
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.batching import in_batches, recycled
 from eigenclean.train.loop.margins import MarginHistory
@@ -20,19 +20,19 @@ from eigenclean.train.steps.base import Step
 Rows = tuple[Tensor, Tensor | None]  # of a batch: kept samples, and others for steps that use them
 
 
-class Learner:
+class NetworkState:
     """A network, its optimiser, its loss, its order of samples, and what it learns from now.
 
     Attributes:
         optimiser_name: which one it is, as `Optimiser` calls it.
         loss: set by the engine when a stage begins; it lives on through stages that share it.
-        loss_part: what the loss was built from.
+        loss_spec: what the loss was built from.
         selection: None until the first selection.
-        memory: what its selector keeps from one selection to the next.
+        selector_memory: what its selector keeps from one selection to the next.
         margins: how clearly each label has won so far, if a selector wants to know.
-        learned: which samples it has learned from in this epoch (or the last), as labelled.
-        order: draws the order of the samples.
-        dice: draws how images are varied.
+        trained_on: which samples it has learned from in this epoch (or the last), as labelled.
+        shuffle_generator: draws the order of the samples.
+        augmentation_generator: draws how images are varied.
     """
 
     loss: Loss
@@ -43,18 +43,18 @@ class Learner:
         self.net = net
         self.optimiser = optimiser
         self.optimiser_name = optimiser_name
-        self.loss_part: Part | None = None
+        self.loss_spec: ComponentSpec | None = None
         self.selection: Selection | None = None
-        self.memory: Memory = {}
+        self.selector_memory: Memory = {}
         self.margins: MarginHistory | None = None
-        self.learned: Bools = np.zeros(len(pool), dtype=bool)
-        self.order = torch.Generator().manual_seed(seed)
-        self.dice = torch.Generator(pool.codes.device).manual_seed(seed)
+        self.trained_on: Bools = np.zeros(len(pool), dtype=bool)
+        self.shuffle_generator = torch.Generator().manual_seed(seed)
+        self.augmentation_generator = torch.Generator(pool.codes.device).manual_seed(seed)
         self.weight: Tensor | None = None
         self.target = pool.codes
         self._pool = pool
 
-    def take(self, selection: Selection) -> None:
+    def set_selection(self, selection: Selection) -> None:
         """Learn from these samples from now on."""
         device = self._pool.codes.device
         self.selection = selection
@@ -71,12 +71,12 @@ class Learner:
         """The rows of an epoch, in a new random order."""
         count = step.n_batches(len(self._rows), len(self._rest), size)
         if count is None:
-            kept = in_batches(self._rows, size, self.order)
+            kept = in_batches(self._rows, size, self.shuffle_generator)
         else:
-            kept = recycled(self._rows, size, count, self.order)
+            kept = recycled(self._rows, size, count, self.shuffle_generator)
         if not step.uses_rest or len(self._rest) == 0:
             return [(rows, None) for rows in kept]
-        return list(zip(kept, recycled(self._rest, size, len(kept), self.order), strict=True))
+        return list(zip(kept, recycled(self._rest, size, len(kept), self.shuffle_generator), strict=True))
 
 
 def make_optimiser(net: nn.Module, settings: Optimiser) -> TorchOptimiser:
