@@ -25,9 +25,9 @@ from eigenclean.train.data.inputs import take_rows
 from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
-from eigenclean.workflows.class_directions import ClassDirections
 from eigenclean.workflows.train_callbacks import Rounds, SelectionQuality
 from eigenclean.workflows.train_report import write_run_report
+from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _corrupted(data: Source, inputs: Any, rows: Array, plan: Plan, learned: bool
 
 def _callbacks(folder: Path, known: Corruption | None, given: Array, plan: Plan) -> list[Callback]:
     truth = None if known is None else known.truth
-    watching: list[Callback] = [Rounds(folder, truth), ClassDirections(truth, given)]
+    watching: list[Callback] = [Rounds(folder, truth), TrainedEigenvectors(truth, given)]
     if known is not None:
         watching.append(SelectionQuality(known.truth, known.labels))
     if plan.tensorboard:

@@ -15,8 +15,8 @@ from eigenclean.report.figures.lines import lines
 from eigenclean.report.render import content_policy
 from eigenclean.report.summarize import summarize
 from eigenclean.train import RobustClassifier
-from eigenclean.workflows.class_directions import ClassDirections, Picture
 from eigenclean.workflows.train_callbacks import BINS, Rounds
+from eigenclean.workflows.trained_eigenvectors import EigenvectorFigure, TrainedEigenvectors
 
 REPORT = "report.html"
 _ACCURACY = (
@@ -40,8 +40,8 @@ def write_run_report(
 ) -> None:
     """Write ``report.html``: one self-contained page."""
     rounds = next((one.records for one in watching if isinstance(one, Rounds)), [])
-    pictures = next((one.pictures for one in watching if isinstance(one, ClassDirections)), [])
-    summary = summarize_run(model, facts, rounds, pictures, source=source, command=command)
+    eigenvectors = next((one.figures for one in watching if isinstance(one, TrainedEigenvectors)), [])
+    summary = summarize_run(model, facts, rounds, eigenvectors, source=source, command=command)
     write_text(folder / REPORT, render_run(summary))
 
 
@@ -49,7 +49,7 @@ def summarize_run(
     model: RobustClassifier,
     facts: Mapping[str, Any],
     rounds: Sequence[Mapping[str, Any]],
-    pictures: Sequence[Picture] = (),
+    eigenvectors: Sequence[EigenvectorFigure] = (),
     *,
     source: str,
     command: str | None = None,
@@ -67,7 +67,7 @@ def summarize_run(
         "selection": _series(history, _SELECTION),
         "classes": _by_class(model, rounds),
         "panels": [_panel(one) for one in _chosen([one for one in rounds if "scores" in one])],
-        "directions": list(pictures),
+        "eigenvectors": list(eigenvectors),
         "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "measured")},
     }
 

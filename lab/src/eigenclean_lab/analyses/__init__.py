@@ -1,6 +1,15 @@
 """The paper's analyses: numbers from arrays, and a picture of each on matplotlib axes."""
 
-from eigenclean_lab.analyses.alignment import AlignmentHeatmap, alignment_heatmap, plot_alignment_heatmap
+from eigenclean.metrics import (
+    AlignmentHeatmap,
+    EigenvectorShift,
+    FractionCurve,
+    Spectrum,
+    alignment_heatmap,
+    eigenvalue_spectrum,
+    eigenvector_shift,
+    fraction_curve,
+)
 from eigenclean_lab.analyses.comparison import (
     Comparison,
     compare_detectors,
@@ -10,15 +19,14 @@ from eigenclean_lab.analyses.comparison import (
     plot_comparison,
 )
 from eigenclean_lab.analyses.dynamics import FDynamics, f_dynamics, plot_f_dynamics
-from eigenclean_lab.analyses.fraction import FractionCurve, fraction_curve, plot_fraction_curve
-from eigenclean_lab.analyses.histogram import ScoreHistogram, clean_noisy_histogram, plot_score_histogram
-from eigenclean_lab.analyses.shift import (
-    EigenvectorShift,
-    eigenvector_shift,
+from eigenclean_lab.analyses.eigenvector_plots import (
+    plot_alignment_heatmap,
     plot_eigenvector_shift,
+    plot_fraction_curve,
     plot_shift_by_rate,
+    plot_spectrum,
 )
-from eigenclean_lab.analyses.spectrum import Spectrum, eigenvalue_spectrum, plot_spectrum
+from eigenclean_lab.analyses.histogram import ScoreHistogram, clean_noisy_histogram, plot_score_histogram
 from eigenclean_lab.analyses.zeta import ZetaCurve, plot_zeta_sensitivity, zeta_sensitivity
 
 __all__ = [

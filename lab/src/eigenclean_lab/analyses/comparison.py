@@ -14,9 +14,8 @@ from eigenclean.detect.baselines.small_loss import SmallLoss
 from eigenclean.detect.cuts import Cut, GaussianCut
 from eigenclean.detect.fine.fine import FINE
 from eigenclean.errors import InvalidOption
-from eigenclean.metrics import detection_quality
+from eigenclean.metrics import Record, detection_quality
 from eigenclean.verdict import Verdict
-from eigenclean_lab.analyses.record import Record
 from eigenclean_lab.plot_style import LINE, RIGHT, WRONG
 
 if TYPE_CHECKING:

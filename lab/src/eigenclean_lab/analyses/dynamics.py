@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eigenclean.errors import InvalidData
+from eigenclean.metrics import Record
 from eigenclean.names import check_name
-from eigenclean_lab.analyses.record import Record
 from eigenclean_lab.plot_style import CYCLE
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Float64s, Ints
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.metrics import Record
 from eigenclean.metrics.calibration import check_mask
-from eigenclean_lab.analyses.record import Record
 from eigenclean_lab.plot_style import RIGHT, WRONG
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidOption
-from eigenclean.metrics import detection_quality
-from eigenclean_lab.analyses.record import Record
+from eigenclean.metrics import Record, detection_quality
 from eigenclean_lab.plot_style import INK, LINE, RIGHT, WRONG
 
 if TYPE_CHECKING:

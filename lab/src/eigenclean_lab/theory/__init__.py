@@ -1,6 +1,6 @@
 """The paper's two theorems: their bounds, as printed and as they hold, and simulations of both."""
 
-from eigenclean_lab.theory.perturbation import perturbation
+from eigenclean.metrics import perturbation
 from eigenclean_lab.theory.perturbation_bound import Bound, perturbation_bound
 from eigenclean_lab.theory.run import TheoremRun
 from eigenclean_lab.theory.selection_bounds import precision_bound, recall_bound

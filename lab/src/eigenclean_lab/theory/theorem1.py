@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s
+from eigenclean.metrics import perturbation
 from eigenclean.progress import track
 from eigenclean_lab.theory.gaussian_class import GaussianClass, draw_class
-from eigenclean_lab.theory.perturbation import perturbation
 from eigenclean_lab.theory.perturbation_bound import Form, bound_terms, chance_scale
 from eigenclean_lab.theory.run import DELTA, TheoremRun, grid_of
 from eigenclean_lab.theory.theorem1_plot import draw_theorem1

@@ -1,19 +1,15 @@
-"""How much of a class its first eigenvector holds, and how much the next ones."""
+"""The eigenvalue spectrum of each class: the share of Σ |z|² along its leading eigenvectors."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidOption
-from eigenclean_lab.analyses.classes import Classes, leading_eigenpairs
-from eigenclean_lab.analyses.record import Record
-from eigenclean_lab.plot_style import INK, LINE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from eigenclean.metrics.class_eigenvectors.class_features import ClassFeatures
+from eigenclean.metrics.class_eigenvectors.eigenpairs import leading_eigenpairs
+from eigenclean.metrics.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,25 +35,10 @@ def eigenvalue_spectrum(features: ArrayLike, labels: ArrayLike, *, k: int = 10) 
     """
     if k < 1:
         raise InvalidOption(f"eigenvalue_spectrum: k must be at least 1, got {k}")
-    data = Classes.of(features, labels, by="eigenvalue_spectrum")
+    data = ClassFeatures.of(features, labels, by="eigenvalue_spectrum")
     values, total = np.zeros((len(data), min(k, data.features.shape[1]))), np.zeros(len(data))
     for j, (block, _) in enumerate(data):
-        found = leading_eigenpairs(block, values.shape[1])[0]
-        values[j, : len(found)] = found
+        leading = leading_eigenpairs(block, values.shape[1])[0]
+        values[j, : len(leading)] = leading
         total[j] = np.sum(block.astype(np.float64) ** 2)
     return Spectrum(data.names, values, values / np.where(total > 0, total, 1.0)[:, None])
-
-
-def plot_spectrum(found: Spectrum, axes: "Axes") -> "Axes":
-    """A thin line for each class, a thick one for their mean."""
-    number = np.arange(1, found.shares.shape[1] + 1)
-    floor = 1e-6  # a logarithm of nothing cannot be drawn
-    axes.plot(number, np.maximum(found.shares, floor).T, color=INK, lw=0.7, alpha=0.6)
-    mean = found.shares.mean(axis=0)
-    axes.plot(
-        number, np.maximum(mean, floor), "o-", color=LINE, lw=2, label=f"mean of {len(found.classes)} classes"
-    )
-    axes.set(yscale="log", xlabel="eigenvalue", ylabel="share of the sum of all")
-    axes.set_xticks(number)
-    axes.legend()
-    return axes

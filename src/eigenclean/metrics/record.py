@@ -1,4 +1,4 @@
-"""What all findings share: their numbers as plain values, ready for JSON."""
+"""The base of measurements that are dataclasses of arrays: their values as plain numbers, ready for JSON."""
 
 import dataclasses
 from typing import Any
@@ -8,10 +8,10 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """Base of the dataclasses that analyses return."""
+    """Base of the dataclasses that measurements return; adds `as_dict`."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers by name; arrays become lists, and what could not be measured (NaN) becomes None."""
+        """The fields by name; arrays become lists, and NaN (not measured) becomes None."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
@@ -19,7 +19,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
