@@ -28,7 +28,7 @@ COLUMNS = [
     "label_score",
     "suggested_label",
     "suggested_confidence",
-    "alignment",
+    "score",
     "rank",
 ]
 
@@ -141,7 +141,7 @@ class TestFiles:
         assert frame.column_names == COLUMNS
         np.testing.assert_array_equal(frame["label_score"].to_numpy(), verdict.p_clean)
         np.testing.assert_array_equal(frame["is_label_issue"].to_numpy(), verdict.flagged)
-        np.testing.assert_array_equal(frame["alignment"].to_numpy(), verdict.score)
+        np.testing.assert_array_equal(frame["score"].to_numpy(), verdict.score)
         np.testing.assert_array_equal(frame["rank"].to_numpy(), verdict.rank)
         assert frame["given_label"].to_pylist() == verdict.labels.tolist()
         assert frame["suggested_label"].to_pylist() == verdict.suggested.tolist()
@@ -157,7 +157,7 @@ class TestFiles:
         np.testing.assert_array_equal(frame["id"], np.arange(300) + 7)
         np.testing.assert_array_equal(frame["given_label"], y)
         np.testing.assert_array_equal(frame["is_label_issue"], frame["label_score"] <= 0.4)
-        np.testing.assert_allclose(frame["alignment"], judge.score_samples(X, y))
+        np.testing.assert_allclose(frame["score"], judge.score_samples(X, y))
         kept = frame.filter(~pl.col("is_label_issue"))
         assert (kept["suggested_label"] == kept["given_label"]).all()
         assert (kept["suggested_confidence"] == kept["label_score"]).all()
@@ -291,3 +291,32 @@ class TestUnreadable:
         verdict = verdict_of(INTS)
         pq.write_table(verdict.to_frame().replace_schema_metadata(None), tmp_path / "x.parquet")
         assert Verdict.load(tmp_path / "x.parquet").method == "unknown"
+
+
+def test_files_with_the_old_column_name_are_read(tmp_path: Path) -> None:
+    verdict = verdict_of(STRINGS)
+    names = ["alignment" if name == "score" else name for name in verdict.to_frame().column_names]
+    table = verdict.to_frame()
+    old = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(old, tmp_path / "old.parquet")
+    loaded = Verdict.load(tmp_path / "old.parquet")
+    assert_same(loaded, verdict)
+    assert loaded.to_frame().column_names == verdict.to_frame().column_names
+
+
+def test_a_verdict_is_assembled_from_scores_flags_and_suggestions() -> None:
+    flagged = np.array([False, True, False, True])
+    verdict = Verdict.assemble(
+        ids=np.arange(4),
+        classes=np.array(["cat", "dog", "owl"]),
+        codes=np.array([0, 1, 2, 2]),
+        score=np.array([4.0, 1.0, 3.0, 2.0]),
+        p_clean=np.array([0.9, 0.2, 0.8, 0.4]),
+        flagged=flagged,
+        suggestions=(np.array([2, 0]), np.array([0.5, 1.0])),
+        made_by={"method": "me", "parameters": {}},
+    )
+    assert verdict.labels.tolist() == ["cat", "dog", "owl", "owl"]
+    assert verdict.suggested.tolist() == ["cat", "owl", "owl", "cat"]
+    np.testing.assert_allclose(verdict.suggested_confidence, [0.9, 0.8 * 0.5, 0.8, 0.6 * 1.0])
+    assert verdict.to_frame(rank=np.array([9, 2, 8, 4])).column("rank").to_pylist() == [9, 2, 8, 4]

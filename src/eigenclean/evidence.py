@@ -1,11 +1,13 @@
 """What is known about the samples before anyone judges them."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, MissingEvidence
 
-KINDS = ("features", "probabilities", "losses", "logits", "margins", "inputs")
+EvidenceKind = Literal["features", "probabilities", "losses", "logits", "margins", "inputs"]
+KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,6 @@ class Evidence:
         """The evidence of that kind, or `MissingEvidence` saying who needs it and what there is instead."""
         values: Array | None = getattr(self, kind)
         if values is None:
-            there = [name for name in KINDS if getattr(self, name) is not None]
-            raise MissingEvidence(f"{by} needs {kind}, but only {' and '.join(there) or 'labels'} were given")
+            available = [name for name in KINDS if getattr(self, name) is not None]
+            raise MissingEvidence(f"{by} needs {kind}, but only {' and '.join(available) or 'labels'} were given")
         return values

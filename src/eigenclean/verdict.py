@@ -26,9 +26,10 @@ _COLUMNS = {  # column in the file: field of the record
     "label_score": "p_clean",
     "suggested_label": "suggested",
     "suggested_confidence": "suggested_confidence",
-    "alignment": "score",
+    "score": "score",
     "rank": "rank",
 }
+_OLD_COLUMNS = {"alignment": "score"}  # name up to version 0.1: name since
 _METADATA = b"eigenclean"
 
 
@@ -75,6 +76,40 @@ class Verdict:
                     f"verdict: {field} must have one value per label, "
                     f"got {len(getattr(self, field))} for {len(self.labels)} labels"
                 )
+
+    @classmethod
+    def assemble(
+        cls,
+        *,
+        ids: Array,
+        classes: Array,
+        codes: Ints,
+        score: Floats,
+        p_clean: Floats,
+        flagged: Bools,
+        suggestions: tuple[Ints, Floats] | None,
+        made_by: Mapping[str, Any],
+    ) -> "Verdict":
+        """The verdict on rows with the labels ``classes[codes]``.
+
+        ``suggestions`` are, for the flagged rows in order, the code of another class and its probability given that
+        the label is wrong. The confidence in a suggestion is that probability times P(label wrong). A row that is
+        not flagged keeps its label and P(right). None will do if no row is flagged.
+        """
+        suggested, confidence = codes.copy(), p_clean.copy()
+        if suggestions is not None:
+            suggested[flagged], given_wrong = suggestions
+            confidence[flagged] = (1.0 - p_clean[flagged]) * given_wrong
+        return cls(
+            ids=ids,
+            labels=classes[codes],
+            score=score,
+            p_clean=p_clean,
+            flagged=flagged,
+            suggested=classes[suggested],
+            suggested_confidence=confidence,
+            made_by=made_by,
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -142,9 +177,15 @@ class Verdict:
             "per_class": per_class,
         }
 
-    def to_frame(self) -> pa.Table:
-        """An Arrow table with the columns of the file; polars and pandas take it as it is, without a copy."""
-        return frame(self._made_by, **{field: getattr(self, field) for field in _COLUMNS.values()})
+    def to_frame(self, rank: Ints | None = None) -> pa.Table:
+        """An Arrow table with the columns of the file; polars and pandas take it as it is, without a copy.
+
+        ``rank`` replaces the ranks among these rows, where they are a block of a larger verdict.
+        """
+        columns = {name: pa.array(getattr(self, field)) for name, field in _COLUMNS.items() if name != "rank"}
+        columns["rank"] = pa.array(self.rank if rank is None else rank)
+        metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
+        return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
 
     def save(
         self, path: str | os.PathLike[str], *, csv: bool = False, written: Path | None = None, **run: Any
@@ -156,12 +197,12 @@ class Verdict:
         """
         path = Path(path)
         if path.suffix == ".parquet":
-            _write_parquet(self.to_frame(), path)
+            write_table(self.to_frame(), path)
             return path
         summary = json_text(self.summary(**run))  # before anything is written: it may have values JSON cannot hold
         folder = make_folder(path)
         if written is None:
-            _write_parquet(self.to_frame(), folder / FILE)
+            write_table(self.to_frame(), folder / FILE)
         else:
             move_into_place(written, folder / FILE)
         if csv:
@@ -180,13 +221,13 @@ class Verdict:
                 f"no verdict at {path}: expected a folder with {FILE}, as `eigenclean detect --out` writes"
             )
         try:
-            frame = pq.read_table(file)
+            table = _with_new_names(pq.read_table(file))
         except (pa.ArrowInvalid, OSError) as error:
             raise InvalidData(f"{file} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
-        missing = [name for name in _COLUMNS if name not in frame.column_names]
+        missing = [name for name in _COLUMNS if name not in table.column_names]
         if missing:
             raise InvalidData(f"{file} is not a verdict: it lacks the column {missing[0]!r}")
-        return _from_frame(frame)
+        return _from_table(table)
 
     @property
     def _made_by(self) -> Mapping[str, Any]:
@@ -197,8 +238,8 @@ class Verdict:
 class RowGroups:
     """Writes a verdict in groups of rows, one after the other, to a new file; used as a context manager."""
 
-    def __init__(self, path: str | os.PathLike[str], made_by: Mapping[str, Any]) -> None:
-        self._path, self._made_by = path, made_by
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
         self._writer: pq.ParquetWriter | None = None
 
     def __enter__(self) -> "RowGroups":
@@ -208,19 +249,12 @@ class RowGroups:
         if self._writer is not None:
             self._writer.close()
 
-    def write(self, **fields: Array) -> None:
-        """One group: the fields of `Verdict`, and ``rank``."""
-        table = frame(self._made_by, **fields)
+    def write(self, rows: Verdict, rank: Ints) -> None:
+        """Append one group of rows, with their ranks in the whole verdict."""
+        table = rows.to_frame(rank)
         if self._writer is None:
             self._writer = pq.ParquetWriter(str(self._path), table.schema)
         self._writer.write_table(table)
-
-
-def frame(made_by: Mapping[str, Any], **fields: Array) -> pa.Table:
-    """An Arrow table with the columns of the file, from the fields of `Verdict` and ``rank``."""
-    columns = {name: pa.array(fields[field]) for name, field in _COLUMNS.items()}
-    metadata = json.dumps(made_by, ensure_ascii=False).encode()
-    return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
 
 
 def ranks(p_clean: Floats, score: Floats) -> Ints:
@@ -234,25 +268,27 @@ def ranks(p_clean: Floats, score: Floats) -> Ints:
     return rank
 
 
-def write_frame(table: pa.Table, path: Path) -> None:
-    """One Parquet file."""
-    pq.write_table(table, path)
+def join(tables: Sequence[pa.Table]) -> Verdict:
+    """The verdict whose rows are in these tables, as `Verdict.to_frame` makes them."""
+    return _from_table(pa.concat_tables(tables))
 
 
-def join(frames: Sequence[pa.Table]) -> Verdict:
-    """The verdict whose rows are in these tables."""
-    return _from_frame(pa.concat_tables(frames))
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table of `Verdict.to_frame` as a Parquet file, whole or not at all."""
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary)
 
 
-def _from_frame(table: pa.Table) -> Verdict:
+def _with_new_names(table: pa.Table) -> pa.Table:
+    """A table with the column names of today; files of earlier versions stay readable."""
+    names = [_OLD_COLUMNS.get(name, name) for name in table.column_names]
+    return table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
+
+
+def _from_table(table: pa.Table) -> Verdict:
     made_by = json.loads((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
     fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
     return Verdict(**fields, made_by=made_by)
-
-
-def _write_parquet(frame: pa.Table, path: Path) -> None:
-    with replacing(path) as temporary:
-        write_frame(frame, temporary)
 
 
 def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:

@@ -20,7 +20,7 @@ SUMMARY = {
 }  # fmt: skip
 COLUMNS = [
     "id", "given_label", "is_label_issue", "label_score",
-    "suggested_label", "suggested_confidence", "alignment", "rank",
+    "suggested_label", "suggested_confidence", "score", "rank",
 ]  # fmt: skip
 
 Digits = tuple[Array, Array, Array]

@@ -16,7 +16,7 @@ import pytest
 from eigenclean import Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
-from eigenclean.detect import DETECTORS
+from eigenclean.detect import DETECTORS, BlockDetector
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.review import Review
 
@@ -28,7 +28,7 @@ from eigenclean.scale import dask as engine  # noqa: E402
 from eigenclean.scale.dask import cluster, judge_dask  # noqa: E402
 
 Data = tuple[Array, Array]
-STREAMED = [name for name, kind in DETECTORS.items() if kind.in_blocks]
+STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector)]
 
 
 def assert_same(a: Verdict, b: Verdict) -> None:

@@ -139,8 +139,8 @@ import sys, time
 from eigenclean import verdict
 from eigenclean.cli.app import run
 write = verdict.RowGroups.write
-def slowly(self, **fields):
-    write(self, **fields)
+def slowly(self, rows, rank):
+    write(self, rows, rank)
     sys.stdout.write("group\\n"); sys.stdout.flush()
     time.sleep(30)
 verdict.RowGroups.write = slowly

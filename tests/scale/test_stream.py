@@ -14,7 +14,7 @@ from eigenclean import FINE, Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
 from eigenclean.cli.console import Rate
-from eigenclean.detect import DETECTORS
+from eigenclean.detect import DETECTORS, BlockDetector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.fine.eigenvectors import Way
 from eigenclean.errors import InvalidData, InvalidOption
@@ -23,7 +23,7 @@ from eigenclean.scale import resources
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
 
-STREAMED = [name for name, kind in DETECTORS.items() if kind.in_blocks]
+STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector)]
 FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence")
 
 

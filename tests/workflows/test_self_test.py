@@ -20,7 +20,6 @@ class Oracle(Detector):
     """Knows the answer: column 0 is the right class, column 1 says whether it will see an error there."""
 
     name: ClassVar[str] = "oracle"
-    consumes: ClassVar[str] = "features"
 
     def __init__(self, *, cut: str | Cut = "fixed", threshold: float = 0.5, noise: float = 0.0) -> None:
         self.cut = cut
@@ -28,7 +27,6 @@ class Oracle(Detector):
         self.noise = noise
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        self.n_columns_ = X.shape[1]
         return self._score(X, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
@@ -38,10 +36,6 @@ class Oracle(Detector):
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         return np.searchsorted(self.classes_, X[rows, 0]), np.ones(len(rows))
-
-    @property
-    def _n_columns(self) -> int:
-        return int(self.n_columns_)
 
 
 def known(n: int = 1000, seen: float = 0.7, wrong: float = 0.0) -> tuple[Array, Array]:

@@ -141,6 +141,7 @@ def _engine(
     engine: str | None, scheduler: str | None, judges: "Sequence[Detector]", *, alone: bool
 ) -> "Engine | None":
     """The engine that was asked for, or that the method calls for; None leaves it to the size of the data."""
+    from eigenclean.detect import BlockDetector, as_block_detector
     from eigenclean.names import check_name
     from eigenclean.scale.resources import ENGINES
 
@@ -153,9 +154,9 @@ def _engine(
             raise InvalidOption(
                 f"--self-test and --method auto judge many times, which --engine {engine} does not: leave one out"
             )
-        judges[0].check_in_blocks()
+        as_block_detector(judges[0])
         return "stream" if engine == "stream" else "dask"
-    if engine == "memory" or not alone or not judges[0].in_blocks:
+    if engine == "memory" or not alone or not isinstance(judges[0], BlockDetector):
         return "memory"
     return None
 

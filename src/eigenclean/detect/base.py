@@ -1,8 +1,7 @@
-"""What every detector does around its own idea: checks, the cut, the verdict."""
+"""The estimator that every detector is: it checks the input, fits the cut and makes the verdict."""
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -23,39 +22,24 @@ from eigenclean.arrays import (
     locate_labels,
     preview,
 )
-from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
-from eigenclean.progress import quiet
+from eigenclean.evidence import EvidenceKind
 from eigenclean.sources import as_matrix, as_vector
 from eigenclean.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What a detector makes of rows in blocks.
+class DecisionResult:
+    """Scores after the cut and the decision: all of a verdict but the suggestions.
 
     Attributes:
-        scores: of the rows of each block.
-        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability
-            given that the label is wrong.
-    """
-
-    scores: Blocks[Float64s]
-    suggest: Callable[[Blocks[Ints], Cut], Blocks[tuple[Ints, Float64s]]]
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """Scores after the cut and the decision.
-
-    Attributes:
-        cut: the cut.
+        cut: the cut that gave the probabilities.
         p_clean: probability that each label is right.
-        flagged: which labels look wrong.
-        made_by: how it came about.
+        flagged: which labels are probably wrong by the decision.
+        made_by: the verdict's record of method, parameters, cut and decision.
     """
 
     cut: Cut
@@ -67,35 +51,44 @@ class Weighed:
 class Detector(BaseEstimator, ABC):
     """Arrays in, arrays out: scores how well each label fits, and turns the scores into a verdict.
 
-    A detector of your own writes `_learn`, `_score` and `_suggest`; everything else is here. ``X`` is whatever
-    the detector ``consumes``; arrays, polars, pandas and Arrow objects are all welcome. ``y`` are labels of any
-    kind, integers or strings. Inputs are never changed.
+    A detector of your own implements `_learn`, `_score` and `_suggest`; everything else is here. ``X`` is whatever
+    the detector `consumes`, as an array or a polars, pandas or Arrow object. ``y`` are labels of any kind, integers
+    or strings. Inputs are never changed. A detector whose statistics are sums over rows derives from
+    `eigenclean.detect.block_detector.BlockDetector` instead, so that data of any size can be judged.
 
     Attributes:
         classes_: the sorted labels.
+        n_features_in_: number of columns of X at fitting.
+        feature_names_in_: names of the columns, if X was a data frame.
         cut_: the fitted cut; missing after `partial_fit`, when scores have not been seen yet.
     """
 
     name: ClassVar[str]
-    consumes: ClassVar[str] = "features"
 
     cut: str | Cut
     threshold: float
     classes_: Array
+    n_features_in_: int
+    feature_names_in_: Array
     cut_: Cut
+
+    @property
+    def consumes(self) -> EvidenceKind:
+        """The kind of evidence that the detector expects as ``X``, with the options that it has."""
+        return "features"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn what each class looks like.
 
-        ``sample_weight`` says whom to learn from (a mask of last round's clean set, or weights); everyone is
-        scored all the same. A class without any weight is learned from all its samples.
+        ``sample_weight`` restricts what is learned from (a mask of last round's clean set, or weights); all samples
+        are scored all the same. A class without any weight is learned from all its samples.
         """
         self.check_options()
         features, labels = self._check(X, y)
         classes, codes = encode_labels(labels)
         check_two_classes(classes, by=self._by)
         weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
-        self.classes_ = classes
+        self.classes_, self.n_features_in_ = classes, features.shape[1]
         scores = self._learn(features, codes, weight)
         self._fit_cut(scores, codes)
         return self
@@ -104,6 +97,11 @@ class Detector(BaseEstimator, ABC):
         """Fit the cut alone, to the scores of these samples: the last step after `partial_fit` or `merge`."""
         features, codes = self._check_known(X, y)
         self._fit_cut(self._score(features, codes), codes)
+        return self
+
+    def fit_cut_to_scores(self, scores: Float64s, codes: Ints) -> Self:
+        """Fit the cut alone, to scores of samples of the classes ``classes_[codes]``."""
+        self._fit_cut(scores, codes)
         return self
 
     def score_samples(self, X: Any, y: Any) -> Float64s:
@@ -126,78 +124,37 @@ class Detector(BaseEstimator, ABC):
         features, codes = self._check_known(X, y)
         row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by=self._by)
         scores = self._score(features, codes)
-        weighed = self.weigh(scores, codes, decision)
-        suggested, confidence = codes.copy(), weighed.p_clean.copy()
-        rows = np.flatnonzero(weighed.flagged)
-        if len(rows):
-            suggested[rows], share = self._suggest(features, codes, rows, weighed.cut)
-            confidence[rows] = (1.0 - weighed.p_clean[rows]) * share
-        return Verdict(
+        result = self.apply_decision(scores, codes, decision)
+        rows = np.flatnonzero(result.flagged)
+        return Verdict.assemble(
             ids=row_ids,
-            labels=self.classes_[codes],
+            classes=self.classes_,
+            codes=codes,
             score=scores,
-            p_clean=weighed.p_clean,
-            flagged=weighed.flagged,
-            suggested=self.classes_[suggested],
-            suggested_confidence=confidence,
-            made_by=weighed.made_by,
+            p_clean=result.p_clean,
+            flagged=result.flagged,
+            suggestions=self._suggest(features, codes, rows, result.cut) if len(rows) else None,
+            made_by=result.made_by,
         )
 
-    def weigh(self, scores: Float64s, codes: Ints, decision: Decision | None = None) -> Weighed:
-        """Scores of samples of these classes through the cut and the decision: all of a verdict but suggestions."""
+    def apply_decision(self, scores: Float64s, codes: Ints, decision: Decision | None = None) -> DecisionResult:
+        """Turn scores of samples of these classes into probabilities by the cut, and into flags by the decision."""
         cut = self._cut_for(scores, codes)
         p = cut.p_clean(scores, codes)
         rule = Decision(threshold=self.threshold) if decision is None else decision
         flagged = rule.flags(p, scores)  # kept only when strictly above a threshold, as in the released code
-        return Weighed(cut, p, flagged, decided(self._made_by(cut), rule.record(p, flagged), cut))
+        return DecisionResult(cut, p, flagged, _with_decision(self._made_by(cut), rule.record(p, flagged), cut))
 
-    # Rows in blocks, for data of any size.
-
-    in_blocks: ClassVar[bool] = False  # whether what it learns is sums over rows
-
-    def learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints], classes: Array) -> Learned:
-        """Learn from checked rows in blocks, whose labels are ``classes[codes]``; `fit_scores` fits the cut."""
-        self.check_in_blocks()
-        check_two_classes(classes, by=self._by)
-        self.classes_ = classes
-        if hasattr(self, "cut_"):
-            del self.cut_
-        return self._learn_blocks(features, codes)
-
-    def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
-        """Judge checked rows in blocks with what was learned before."""
-        self.check_in_blocks()
-        fitted = self._for_inference()
-        return Learned(
-            features.map(_score_block, codes, args=(fitted,)),
-            lambda rows, cut: features.map(_suggest_block, codes, rows, args=(fitted, cut)),
-        )
-
-    def fit_scores(self, scores: Float64s, codes: Ints) -> Self:
-        """Fit the cut to the scores of all rows."""
-        self._fit_cut(scores, codes)
-        return self
-
-    def check_in_blocks(self) -> None:
-        """Raise `InvalidOption` unless it can go through rows in blocks, with the options that it has."""
-        self.check_options()
-        if not self.in_blocks:
-            raise InvalidOption(
-                f"{self.name} needs all rows at once and cannot stream them; use --engine memory, or a method "
-                "whose statistics are sums over rows: judge, fine, fine-relative, mcd"
-            )
-
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
-        raise NotImplementedError  # for those that are `in_blocks`
-
-    def _for_inference(self) -> Self:
-        """A detector that scores and suggests the same, without state that only learning needs; sent to workers."""
-        return self
+    def check_options(self) -> None:
+        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
+        make_cut(self.cut).check_options()
+        if not 0 <= self.threshold <= 1:
+            raise InvalidOption(f"{self._by}: threshold must be between 0 and 1, got {self.threshold}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    # What a detector of one's own provides.
+    # What a detector implements.
 
     @abstractmethod
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
@@ -211,56 +168,9 @@ class Detector(BaseEstimator, ABC):
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         """For the flagged ``rows``: another class each, and its probability given that the label is wrong."""
 
-    # What they all share.
+    # What a detector may override.
 
-    @property
-    def _by(self) -> str:
-        return type(self).__name__
-
-    def check_options(self) -> None:
-        """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
-        make_cut(self.cut).check_options()
-        if not 0 <= self.threshold <= 1:
-            raise InvalidOption(f"{self._by}: threshold must be between 0 and 1, got {self.threshold}")
-
-    def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
-        features = check_features(as_matrix(X), by=self._by)
-        return features, check_labels(as_vector(y), by=self._by, n_rows=len(features))
-
-    def _check_known(self, X: Any, y: Any) -> tuple[Array, Ints]:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {self._by} is not fitted yet: call fit(X, y) first")
-        self.check_options()
-        features, labels = self._check(X, y)
-        if features.shape[1] != self._n_columns:
-            raise InvalidData(f"{self._by}: fitted on {self._n_columns} features, got {features.shape[1]}")
-        return features, locate_labels(labels, self.classes_, by=self._by)
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of X at fitting."""
-        return self._n_columns
-
-    @property
-    @abstractmethod
-    def _n_columns(self) -> int:
-        """Columns of X at fitting."""
-
-    def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
-        self.cut_ = self._new_cut(scores, codes)
-        self._warn_about_whole_classes(self.cut_)
-
-    def _cut_for(self, scores: Float64s, codes: Ints) -> Cut:
-        """The fitted cut; without one (after `partial_fit`), a cut fitted to these very scores."""
-        return self.cut_ if hasattr(self, "cut_") else self._new_cut(scores, codes)
-
-    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        k, own = len(self.classes_), self._own_cut()
-        cut = (make_cut(self.cut) if own is None else own).fit(scores, codes, k, ceiling=self._ceiling)
-        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < self._fewest) | self._undecidable(cut)
-        return cut
-
-    _fewest: ClassVar[int] = 0  # classes with fewer samples are kept whole, whatever the cut thinks of them
+    _fewest: ClassVar[int] = 0  # classes with fewer samples are kept whole, whatever the cut says about them
 
     def _own_cut(self) -> Cut | None:
         """The decision that belongs to the method, when the options ask for it; None takes the cut they name."""
@@ -275,9 +185,54 @@ class Detector(BaseEstimator, ABC):
         """The highest score there can be, if there is one."""
         return None
 
-    def _warn_about_whole_classes(self, cut: Cut) -> None:
-        for note in self._notes(cut):
-            warnings.warn(note, EigencleanWarning, stacklevel=4)
+    def _made_by(self, cut: Cut) -> dict[str, Any]:
+        """How the scores and probabilities came about, as plain values for the verdict."""
+        record: dict[str, Any] = {
+            "method": self.name,
+            "parameters": plain_parameters(self),
+            "threshold": float(self.threshold),
+            "notes": self._notes(cut),
+        }
+        mixture = cut.describe()
+        if mixture:
+            mixture["boundary"] = plain_numbers(cut.boundary(self.threshold))
+            record["mixture"] = mixture
+        return record
+
+    # What they all share.
+
+    @property
+    def _by(self) -> str:
+        """The name that error sentences begin with."""
+        return type(self).__name__
+
+    def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
+        features = check_features(as_matrix(X), by=self._by)
+        return features, check_labels(as_vector(y), by=self._by, n_rows=len(features))
+
+    def _check_known(self, X: Any, y: Any) -> tuple[Array, Ints]:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {self._by} is not fitted yet: call fit(X, y) first")
+        self.check_options()
+        features, labels = self._check(X, y)
+        if features.shape[1] != self.n_features_in_:
+            raise InvalidData(f"{self._by}: fitted on {self.n_features_in_} features, got {features.shape[1]}")
+        return features, locate_labels(labels, self.classes_, by=self._by)
+
+    def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
+        self.cut_ = self._new_cut(scores, codes)
+        for note in self._notes(self.cut_):
+            warnings.warn(note, EigencleanWarning, stacklevel=3)
+
+    def _cut_for(self, scores: Float64s, codes: Ints) -> Cut:
+        """The fitted cut; without one (after `partial_fit`), a cut fitted to these very scores."""
+        return self.cut_ if hasattr(self, "cut_") else self._new_cut(scores, codes)
+
+    def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
+        k, own = len(self.classes_), self._own_cut()
+        cut = (make_cut(self.cut) if own is None else own).fit(scores, codes, k, ceiling=self._ceiling)
+        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < self._fewest) | self._undecidable(cut)
+        return cut
 
     def _notes(self, cut: Cut) -> list[str]:
         whole = cut.whole_
@@ -292,38 +247,6 @@ class Detector(BaseEstimator, ABC):
         return [
             f"{self._by}: {named} kept whole: too few samples, or all alike, to tell right labels from wrong ones"
         ]
-
-    def _made_by(self, cut: Cut) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "method": self.name,
-            "parameters": plain_parameters(self),
-            "threshold": float(self.threshold),
-            "notes": self._notes(cut),
-        }
-        mixture = cut.describe()
-        if mixture:
-            mixture["boundary"] = plain_numbers(cut.boundary(self.threshold))
-            record["mixture"] = mixture
-        return record
-
-
-def _score_block(features: Array, codes: Ints, detector: Detector) -> Float64s:
-    with quiet():
-        return detector._score(features, codes)
-
-
-def _suggest_block(features: Array, codes: Ints, rows: Ints, detector: Detector, cut: Cut) -> tuple[Ints, Float64s]:
-    if not len(rows):
-        return np.zeros(0, dtype=np.intp), np.zeros(0)
-    return detector._suggest(features, codes, rows, cut)
-
-
-def decided(made_by: dict[str, Any], decision: dict[str, Any], cut: Cut) -> dict[str, Any]:
-    """The record with the decision in it: the threshold that it came to, and where that lies on the scores."""
-    record = {**made_by, "threshold": decision["threshold"], "decision": decision}
-    if "mixture" in record and decision["threshold"] != made_by["threshold"]:
-        record["mixture"] = {**record["mixture"], "boundary": plain_numbers(cut.boundary(decision["threshold"]))}
-    return record
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
@@ -343,6 +266,14 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
             value = repr(value)
         plain[key] = value
     return plain
+
+
+def _with_decision(made_by: dict[str, Any], decision: dict[str, Any], cut: Cut) -> dict[str, Any]:
+    """The record with the decision in it: the threshold that it came to, and where that lies on the scores."""
+    record = {**made_by, "threshold": decision["threshold"], "decision": decision}
+    if "mixture" in record and decision["threshold"] != made_by["threshold"]:
+        record["mixture"] = {**record["mixture"], "boundary": plain_numbers(cut.boundary(decision["threshold"]))}
+    return record
 
 
 def _check_weight(sample_weight: Any, codes: Ints, n_classes: int, *, by: str) -> Float64s | None:

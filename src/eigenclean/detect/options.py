@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from eigenclean.detect import Detector, detector
+from eigenclean.detect.base import Detector
 from eigenclean.detect.cuts import make_cut
+from eigenclean.detect.registry import detector
 from eigenclean.names import check_name
 
 

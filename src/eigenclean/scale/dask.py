@@ -25,16 +25,16 @@ from eigenclean.arrays import (
     not_finite,
     row_chunks,
 )
-from eigenclean.detect import Detector, detector
+from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.blocks import SPLIT_EVERY, Blocks, add, rows_per_block
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
-from eigenclean.files import make_folder, replacing
+from eigenclean.files import make_folder
 from eigenclean.scale.resources import free_memory
 from eigenclean.sources import Source
 from eigenclean.sources.base import Reader
-from eigenclean.verdict import Verdict, frame, join, ranks, write_frame
+from eigenclean.verdict import Verdict, join, ranks, write_table
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -167,8 +167,7 @@ def judge_dask(
     """
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()
-    judge = judge if fitted else clone(judge)
-    judge.check_in_blocks()
+    judge = as_block_detector(judge if fitted else clone(judge))
     with _quietly():
         made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
         blocks, sizes = made.blocks, made.sizes
@@ -179,27 +178,28 @@ def judge_dask(
             ids = features.ids if ids is None else ids
         blocks.budget = free_memory() // 4
         classes, codes = _codes(blocks, sizes, labels, judge if fitted else None)
-        learned = judge.judge_blocks(blocks, codes) if fitted else judge.learn_blocks(blocks, codes, classes)
+        if fitted:
+            block_scores = judge.score_blocks(blocks, codes)
+        else:
+            block_scores = judge.fit_blocks(blocks, codes, classes, made.width)
         # The cut is fitted here, to all scores: nothing else of the size of the data comes to this process.
-        kept = learned.scores.persist()
+        kept = block_scores.scores.persist()
         scores, here = np.concatenate(list(kept)), np.concatenate(list(codes))
         if not fitted:
-            judge.fit_scores(scores, here)
-        weighed = judge.weigh(scores, here, decision)
-        rank, parts = ranks(weighed.p_clean, scores), _parts(sizes)
-        flagged = blocks.from_items([weighed.flagged[part] for part in parts])
-        suggestions = learned.suggest(flagged.map(np.flatnonzero), weighed.cut)
+            judge.fit_cut_to_scores(scores, here)
+        result = judge.apply_decision(scores, here, decision)
+        rank, parts = ranks(result.p_clean, scores), _parts(sizes)
+        flagged = blocks.from_items([result.flagged[part] for part in parts])
+        suggestions = block_scores.suggest(flagged.map(np.flatnonzero), result.cut)
         own_ids = np.arange(len(scores)) if ids is None else np.asarray(ids)
-        beside = [
-            blocks.from_items([values[part] for part in parts]) for values in (own_ids, weighed.p_clean, rank)
-        ]
-        given = (judge.classes_, weighed.made_by)
+        beside = [blocks.from_items([values[part] for part in parts]) for values in (own_ids, result.p_clean, rank)]
+        given = (judge.classes_, result.made_by)
         frames = kept.map(_frame, codes, flagged, suggestions, *beside, args=given).persist()
         assert isinstance(frames, DaskBlocks)
     engine: dict[str, Any] = {"name": "dask", "blocks": len(blocks)}
-    if "vectors" in weighed.made_by:
-        engine["vectors"] = weighed.made_by["vectors"]
-    return DaskVerdict(frames, judge, weighed.made_by, engine, int(weighed.flagged.sum()))
+    if "vectors" in result.made_by:
+        engine["vectors"] = result.made_by["vectors"]
+    return DaskVerdict(frames, judge, result.made_by, engine, int(result.flagged.sum()))
 
 
 @contextmanager
@@ -234,11 +234,12 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
 
 
 class _Made(NamedTuple):
-    """Features as blocks, how many rows each has, and how large they are all together."""
+    """Features as blocks, how many rows each has, their size in bytes all together, and their number of columns."""
 
     blocks: DaskBlocks[Array]
     sizes: list[int]
     bytes: int
+    width: int
 
 
 def _memory_of_workers() -> int:
@@ -272,7 +273,7 @@ def _source_blocks(source: Source) -> _Made:
     reader = dask.delayed(source.reader(), name=f"reader-{uuid.uuid4().hex}", traverse=False)
     read = dask.delayed(_read, pure=False)
     blocks: DaskBlocks[Array] = DaskBlocks([read(reader, part.start, part.stop, source.name) for part in parts])
-    return _Made(blocks, [part.stop - part.start for part in parts], len(source) * width * dtype.itemsize)
+    return _Made(blocks, [part.stop - part.start for part in parts], len(source) * width * dtype.itemsize, width)
 
 
 def _array_blocks(features: Any) -> _Made:
@@ -292,7 +293,7 @@ def _array_blocks(features: Any) -> _Made:
     starts = np.cumsum([0, *sizes]).tolist()
     parts = features.to_delayed().ravel()
     blocks: DaskBlocks[Array] = DaskBlocks([check(*one) for one in zip(parts, starts, strict=False)])
-    return _Made(blocks, sizes, n * width * features.dtype.itemsize)
+    return _Made(blocks, sizes, n * width * features.dtype.itemsize, width)
 
 
 def _codes(
@@ -363,25 +364,21 @@ def _frame(
     classes: Array,
     made_by: Mapping[str, Any],
 ) -> Any:
-    suggested, confidence = codes.copy(), p_clean.copy()
-    suggested[flagged], share = suggestion
-    confidence[flagged] = (1.0 - p_clean[flagged]) * share
-    return frame(
-        made_by,
+    verdict = Verdict.assemble(
         ids=ids,
-        labels=classes[codes],
+        classes=classes,
+        codes=codes,
         score=scores,
         p_clean=p_clean,
         flagged=flagged,
-        suggested=classes[suggested],
-        suggested_confidence=confidence,
-        rank=rank,
+        suggestions=suggestion,
+        made_by=made_by,
     )
+    return verdict.to_frame(rank)
 
 
 def _write_part(table: Any, path: Path) -> int:
-    with replacing(path) as temporary:
-        write_frame(table, temporary)
+    write_table(table, path)
     return 1
 
 

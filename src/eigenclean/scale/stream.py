@@ -1,6 +1,6 @@
 """Data larger than memory: passes over a source, sums of what they see, and a verdict written as it goes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenclean.arrays import Array, encode_labels, locate_labels
-from eigenclean.detect import Detector, detector
+from eigenclean.arrays import Array, Float64s, Ints, encode_labels, locate_labels
+from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.candidates import FEW, MANY
 from eigenclean.errors import InvalidData
@@ -62,8 +62,7 @@ def judge_stream(
     """
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()
-    judge = judge if fitted else clone(judge)
-    judge.check_in_blocks()
+    judge = as_block_detector(judge if fitted else clone(judge))
     memory = free_memory() // 2 if memory is None else memory
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
@@ -71,43 +70,41 @@ def judge_stream(
     passes = Passes(source, budget=memory // 2, spill=table > memory // 2)
     _check_width(passes, judge if fitted else None, source)
     own = passes.split_rows(codes)
-    learned = judge.judge_blocks(passes.blocks, own) if fitted else judge.learn_blocks(passes.blocks, own, classes)
-    scores = np.concatenate(list(learned.scores))
+    if fitted:
+        block_scores = judge.score_blocks(passes.blocks, own)
+    else:
+        block_scores = judge.fit_blocks(passes.blocks, own, classes, source.kind()[0])
+    scores = np.concatenate(list(block_scores.scores))
     if not fitted:
-        judge.fit_scores(scores, codes)
-    weighed = judge.weigh(scores, codes, decision)
-    rank = ranks(weighed.p_clean, scores)
-    suggested, confidence = codes.astype(np.int32), weighed.p_clean.copy()
-    rows = passes.split_rows(weighed.flagged).map(np.flatnonzero)
-    with _writing(write, weighed.made_by) as group:
-        for part, (best, share) in zip(passes.parts, learned.suggest(rows, weighed.cut), strict=True):
-            flagged = part.start + np.flatnonzero(weighed.flagged[part])
-            suggested[flagged] = best
-            confidence[flagged] = (1.0 - weighed.p_clean[flagged]) * share
-            group(
-                ids=source.ids[part],
-                labels=classes[codes[part]],
-                score=scores[part],
-                p_clean=weighed.p_clean[part],
-                flagged=weighed.flagged[part],
-                suggested=classes[suggested[part]],
-                suggested_confidence=confidence[part],
-                rank=rank[part],
-            )
+        judge.fit_cut_to_scores(scores, codes)
+    result = judge.apply_decision(scores, codes, decision)
+    rank = ranks(result.p_clean, scores)
+    rows = passes.split_rows(result.flagged).map(np.flatnonzero)
+    suggested_codes: list[Ints] = []
+    given_wrong: list[Float64s] = []
+
+    def assemble(part: slice, suggestions: tuple[Ints, Float64s]) -> Verdict:
+        return Verdict.assemble(
+            ids=source.ids[part],
+            classes=classes,
+            codes=codes[part],
+            score=scores[part],
+            p_clean=result.p_clean[part],
+            flagged=result.flagged[part],
+            suggestions=suggestions,
+            made_by=result.made_by,
+        )
+
+    with _writing(write) as write_rows:
+        for part, suggestions in zip(passes.parts, block_scores.suggest(rows, result.cut), strict=True):
+            suggested_codes.append(suggestions[0])
+            given_wrong.append(suggestions[1])
+            write_rows(assemble(part, suggestions), rank[part])
     passes.check_unchanged()
-    verdict = Verdict(
-        ids=source.ids,
-        labels=classes[codes],
-        score=scores,
-        p_clean=weighed.p_clean,
-        flagged=weighed.flagged,
-        suggested=classes[suggested],
-        suggested_confidence=confidence,
-        made_by=weighed.made_by,
-    )
+    verdict = assemble(slice(None), (np.concatenate(suggested_codes), np.concatenate(given_wrong)))
     engine = {"name": "stream", "passes": passes.n_passes, "blocks": len(passes.parts), "memory": memory}
-    if "vectors" in weighed.made_by:
-        engine["vectors"] = weighed.made_by["vectors"]
+    if "vectors" in result.made_by:
+        engine["vectors"] = result.made_by["vectors"]
     return Streamed(verdict, judge, engine, passes.data_hash())
 
 
@@ -119,23 +116,25 @@ def _classes(source: Source, fitted: Detector | None) -> tuple[Array, Array]:
 
 def _check_width(passes: Passes, fitted: Detector | None, source: Source) -> None:
     width = source.kind()[0]
-    if fitted is not None and fitted.n_columns != width:
-        raise InvalidData(f"{source.name}: the detector was fitted on {fitted.n_columns} features, got {width}")
+    if fitted is not None and fitted.n_features_in_ != width:
+        raise InvalidData(
+            f"{source.name}: the detector was fitted on {fitted.n_features_in_} features, got {width}"
+        )
 
 
 @contextmanager
-def _writing(path: Path | None, made_by: dict[str, Any]) -> Iterator[Any]:
-    """A function that takes groups of rows and writes them in another thread, one at a time."""
+def _writing(path: Path | None) -> Iterator[Callable[[Verdict, Ints], None]]:
+    """A function that writes groups of rows in another thread, one at a time; without a path it does nothing."""
     if path is None:
-        yield lambda **_: None
+        yield lambda rows, rank: None
         return
-    with ThreadPoolExecutor(1, thread_name_prefix="writing") as pool, RowGroups(path, made_by) as groups:
+    with ThreadPoolExecutor(1, thread_name_prefix="writing") as pool, RowGroups(path) as groups:
         pending: list[Future[None]] = []
 
-        def write(**fields: Array) -> None:
+        def write(rows: Verdict, rank: Ints) -> None:
             while pending:
                 pending.pop().result()  # at most one group waits
-            pending.append(pool.submit(groups.write, **fields))
+            pending.append(pool.submit(groups.write, rows, rank))
 
         yield write
         for last in pending:

@@ -16,6 +16,7 @@ from eigenclean.detect.folds import content_folds
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
 from eigenclean.detect.judge.unit_rows import RowForm, UnitRows
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.evidence import EvidenceKind
 
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.9)  # the last for more columns than rows
 
@@ -40,7 +41,6 @@ class LinearHead:
 
     Attributes:
         shrinkage: the one that was chosen.
-        n_columns: columns of X at fitting.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -54,7 +54,6 @@ class LinearHead:
     _form: RowForm
     _n_folds: int
     _calibration: Calibration
-    n_columns: int
 
     @classmethod
     def fit(
@@ -81,7 +80,7 @@ class LinearHead:
             discriminants = solver.solve(shrinkage, *sums)
             fitted = _calibrated(discriminants.of(rows)[there], codes[there])
             if best is None or fitted.log_likelihood > best._calibration.log_likelihood:
-                best = cls(shrinkage, discriminants, rows.form, n_folds, fitted, X.shape[1])
+                best = cls(shrinkage, discriminants, rows.form, n_folds, fitted)
         assert best is not None
         return best
 
@@ -117,6 +116,11 @@ class LogitDetector(Detector):
         self.n_folds = n_folds
         self.cut = cut
         self.threshold = threshold
+
+    @property
+    def consumes(self) -> EvidenceKind:
+        """Logits when there is no head that turns features into them."""
+        return "logits" if self.head is None else "features"
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -154,10 +158,6 @@ class LogitDetector(Detector):
 
     def _logits(self, X: Array) -> Float64s:
         return X.astype(np.float64) if self._head is None else self._head.logits(X)
-
-    @property
-    def _n_columns(self) -> int:
-        return len(self.classes_) if self._head is None else self._head.n_columns
 
     _fewest: ClassVar[int] = 3  # there is nobody to compare a smaller class with
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
-from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.detect.fine.eigenvectors import grouped
@@ -16,7 +16,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
 
 
-class MCD(Detector):
+class MCD(BlockDetector):
     """Minimum covariance determinant, one step of it: RoG's judge (Lee et al., ICML 2019).
 
     A random 70 % of each class give its mean, and all of them together one covariance; a sample's score is
@@ -55,7 +55,6 @@ class MCD(Detector):
     """
 
     name: ClassVar[str] = "mcd"
-    in_blocks: ClassVar[bool] = True
 
     means_: Float64s
     covariance_: Float64s
@@ -93,9 +92,9 @@ class MCD(Detector):
         weights = None if weight is None else split_rows(weight, rows)
         return np.concatenate(list(self._estimate(split_rows(X, rows), split_rows(codes, rows), weights)))
 
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
         scores = self._estimate(features, codes, None)
-        return replace(self.judge_blocks(features, codes), scores=scores)
+        return replace(self.score_blocks(features, codes), scores=scores)
 
     def _estimate(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None
@@ -108,7 +107,7 @@ class MCD(Detector):
             least = self._least(np.concatenate(list(scores)), classes, masses)
             chosen = scores.map(_chosen, codes, weight, args=(least,)).persist()
             self._estimate_from(features, codes, chosen)
-            scores = self.judge_blocks(features, codes).scores.persist()
+            scores = self.score_blocks(features, codes).scores.persist()
         return scores
 
     def _least(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Float64s:
@@ -121,7 +120,7 @@ class MCD(Detector):
         return least
 
     def _estimate_from(self, features: Blocks[Array], codes: Blocks[Ints], weight: Blocks[Float64s]) -> None:
-        k, d = len(self.classes_), features.map(_width).first()
+        k, d = len(self.classes_), self.n_features_in_
         sums, totals, count = features.total(_add_sums, codes, weight, initial=partial(_no_sums, k, d))
         self.means_ = sums / totals[:, None]
         scatter = features.total(_add_scatter, codes, weight, args=(self.means_,), initial=partial(_no_scatter, d))
@@ -169,10 +168,6 @@ class MCD(Detector):
             share[part] = 1.0 / np.exp(fit - fit.max(axis=1, keepdims=True)).sum(axis=1)
         return best, share
 
-    @property
-    def _n_columns(self) -> int:
-        return int(self.means_.shape[1])
-
     _fewest: ClassVar[int] = 10  # as by the mixture cuts
 
     def _own_cut(self) -> Cut | None:
@@ -188,10 +183,6 @@ def _random_keys(X: Array, random_state: int | None) -> Float64s:
 
 def _ones(codes: Ints) -> Float64s:
     return np.ones(len(codes))
-
-
-def _width(features: Array) -> int:
-    return int(features.shape[1])
 
 
 def _chosen(scores: Float64s, codes: Ints, weight: Float64s, least: Float64s) -> Float64s:

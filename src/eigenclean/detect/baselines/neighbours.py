@@ -143,10 +143,6 @@ class NeighbourDetector(Detector):
         counts = np.bincount(codes[there], minlength=k)
         self._shares = counts / counts.sum()
 
-    @property
-    def _n_columns(self) -> int:
-        return int(self._neighbours.rows.shape[1])
-
     _fewest: ClassVar[int] = 10  # as by the mixture cuts
 
     def _own_cut(self) -> Cut | None:

@@ -62,7 +62,7 @@ class Vote(Detector):
         self._new_members()
 
     def _new_members(self) -> list[Detector]:
-        from eigenclean.detect import detector  # the table of detectors has this one in it
+        from eigenclean.detect.registry import detector  # the table of detectors has this one in it
 
         names = self.members.split(",") if isinstance(self.members, str) else list(self.members)
         if not any(names):
@@ -101,10 +101,6 @@ class Vote(Detector):
             if len(own):
                 best[own], share[own] = member._suggest(X, codes, rows[own], member.cut_)
         return best, share
-
-    @property
-    def _n_columns(self) -> int:
-        return self.members_[0]._n_columns
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record = super()._made_by(cut)

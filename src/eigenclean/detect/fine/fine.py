@@ -19,7 +19,7 @@ from eigenclean.arrays import (
     row_chunks,
     working_dtype,
 )
-from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.fine.alternatives import (
@@ -41,7 +41,7 @@ PRESETS: dict[str, Score] = {"official": "abs_cos", "paper": "sq_raw"}
 _CHEAP = 2_000_000_000  # multiplications that nobody notices: moments of small data are kept without being asked
 
 
-class FINE(Detector):
+class FINE(BlockDetector):
     """FINE (Kim et al., NeurIPS 2021): eigenvectors of the classes judge the labels.
 
     For each class the first eigenvector u of Σ z zᵀ over its features z is what the class has in common, also when
@@ -82,7 +82,6 @@ class FINE(Detector):
     """
 
     name: ClassVar[str] = "fine"
-    in_blocks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -186,7 +185,7 @@ class FINE(Detector):
         self._pairs = values, vectors
         return self._score(X, codes)
 
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
         classes = self.classes_
         data = ClassBlocks(features, codes, len(classes))
         self.n_samples_per_class_, self._moments, self._pairs = data.sizes, None, None
@@ -209,7 +208,7 @@ class FINE(Detector):
             else:
                 pairs = [class_vector(moments, j, self.vector, self.component) for j in range(data.k)]
                 self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
-        return self.judge_blocks(features, codes)
+        return self.score_blocks(features, codes)
 
     def _choose_way(self, data: ClassBlocks, budget: int) -> Way:
         n, d, k, itemsize = data.n, data.d, data.k, data.dtype.itemsize
@@ -241,9 +240,9 @@ class FINE(Detector):
     def _for_inference(self) -> Self:
         if self._moments is None:
             return self
-        light = copy(self)
-        light._pairs, light._moments = self._solved(), None
-        return light
+        fitted = copy(self)
+        fitted._pairs, fitted._moments = self._solved(), None
+        return fitted
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record = super()._made_by(cut)
@@ -277,19 +276,15 @@ class FINE(Detector):
     @property
     def _row_bytes(self) -> int:
         """What `_rivals` takes for a row."""
-        return 8 * self._n_columns + 24 * len(self.classes_)
+        return 8 * self.n_features_in_ + 24 * len(self.classes_)
 
-    def judge_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> Learned:
-        """Judge checked rows in blocks; where classes are few, rivals are noted with the scores, in one pass."""
+    def score_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
+        """Score checked rows in blocks; where classes are few, rivals are noted with the scores, in one pass."""
         if len(self.classes_) > FEW:
-            return super().judge_blocks(features, codes)
-        self.check_in_blocks()
+            return super().score_blocks(features, codes)
+        self.check_options()
         seen = features.map(score_and_rivals, codes, args=(self._for_inference(),)).persist()
-        return Learned(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, args=(cut,)))
-
-    @property
-    def _n_columns(self) -> int:
-        return int(self._moments.n_features if self._moments is not None else self.eigenvectors_.shape[1])
+        return BlockScores(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, args=(cut,)))
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -347,7 +342,7 @@ class FINE(Detector):
     def _take(self, moments: ClassMoments) -> Self:
         self._moments = moments if self._moments is None else self._moments + moments
         self._pairs = self._way = None
-        self.classes_ = self._moments.classes
+        self.classes_, self.n_features_in_ = self._moments.classes, self._moments.n_features
         self.n_samples_per_class_ = self._moments.counts.round().astype(np.intp)
         if hasattr(self, "cut_"):
             del self.cut_  # it was fitted to scores that have changed

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
-from eigenclean.detect.base import Detector, Learned
+from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.folds import content_folds
@@ -25,7 +25,7 @@ _TRIAL_ROWS = 4000  # enough to compare amounts of shrinkage
 _SETTLED = 0.002  # rounds end when the noise rate changes by less
 
 
-class Judge(Detector):
+class Judge(BlockDetector):
     """P(label right) from class moments, out of sample, with an unknown noise.
 
     1. Features become directions (length 1, centred; square roots first if none is negative); sums are kept per
@@ -62,8 +62,6 @@ class Judge(Detector):
     """
 
     name: ClassVar[str] = "judge"
-    in_blocks: ClassVar[bool] = True
-    _width: int
     _discriminants: Discriminants
     shrinkage_: float
     glances_: float
@@ -94,12 +92,12 @@ class Judge(Detector):
 
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
-    ) -> Learned:
+    ) -> BlockScores:
         k, n_folds, n_blocks = len(self.classes_), self.n_folds, len(features)
         seen = features.map(work.seen).persist()
         looks = list(seen.map(work.look))
         lots = seen.map(work.lots)
-        self._form, self._width = RowForm.of_blocks(features, looks), looks[0].width
+        self._form = RowForm.of_blocks(features, looks)
         n, d = sum(look.n for look in looks), len(self._form.centre)
         units = features.map(work.directions, lots, args=(self._form, n_folds))
         if n * d * looks[0].itemsize <= KEPT_BYTES:
@@ -128,7 +126,7 @@ class Judge(Detector):
         self._model = with_glances(model, tables)
         self._noise, self.glances_ = self._model.overall(tables), self._model.glances
         given = (self._model,)
-        return Learned(
+        return BlockScores(
             tables.blocks.map(work.log_odds, args=given),
             lambda rows, cut: tables.blocks.map(work.suggested, rows, args=given),
         )
@@ -153,10 +151,6 @@ class Judge(Detector):
             found = self._candidates(X[rows[part]], codes[rows[part]])
             best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
         return best, share
-
-    @property
-    def _n_columns(self) -> int:
-        return self._width
 
     @property
     def transition_(self) -> Float64s:

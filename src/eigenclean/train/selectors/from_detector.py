@@ -53,8 +53,7 @@ class FromDetector(Selector):
     @property
     def needs(self) -> tuple[str, ...]:
         """What the detector consumes."""
-        judge = self._detector()
-        return ("logits",) if getattr(judge, "head", judge.consumes) is None else (judge.consumes,)
+        return (self._detector().consumes,)
 
     def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
         """The samples whose label is not flagged by a detector fitted now."""

@@ -1,0 +1,78 @@
+"""Detectors whose statistics are sums over rows: they go through the rows in blocks and judge data of any size.
+
+The same detector serves all engines: arrays in memory, files larger than memory (`eigenclean.scale.stream`) and a
+Dask cluster (`eigenclean.scale.dask`) differ only in where the `Blocks` come from.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from eigenclean.arrays import Array, Float64s, Ints, check_two_classes
+from eigenclean.detect.base import Detector
+from eigenclean.detect.blocks import Blocks
+from eigenclean.detect.cuts import Cut
+from eigenclean.progress import quiet
+
+
+@dataclass(frozen=True)
+class BlockScores:
+    """What a detector computes for rows in blocks.
+
+    Attributes:
+        scores: the scores of the rows of each block.
+        suggest: for the flagged rows of each block and the fitted cut: another class each, and its probability
+            given that the label is wrong.
+    """
+
+    scores: Blocks[Float64s]
+    suggest: Callable[[Blocks[Ints], Cut], Blocks[tuple[Ints, Float64s]]]
+
+
+class BlockDetector(Detector):
+    """A detector that can also be fitted on rows in blocks; it implements `_learn_blocks` besides the usual three.
+
+    After `fit_blocks`, `fit_cut_to_scores` fits the cut and `apply_decision` sets the flags.
+    """
+
+    def fit_blocks(
+        self, features: Blocks[Array], codes: Blocks[Ints], classes: Array, n_features: int
+    ) -> BlockScores:
+        """Learn from checked rows of ``n_features`` columns in blocks, whose labels are ``classes[codes]``."""
+        self.check_options()
+        check_two_classes(classes, by=self._by)
+        self.classes_, self.n_features_in_ = classes, n_features
+        if hasattr(self, "cut_"):
+            del self.cut_
+        return self._learn_blocks(features, codes)
+
+    def score_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
+        """Score checked rows in blocks with the fitted detector."""
+        self.check_options()
+        fitted = self._for_inference()
+        return BlockScores(
+            features.map(_score_block, codes, args=(fitted,)),
+            lambda rows, cut: features.map(_suggest_block, codes, rows, args=(fitted, cut)),
+        )
+
+    @abstractmethod
+    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
+        """Learn from the rows and return the scores of all of them."""
+
+    def _for_inference(self) -> Self:
+        """The fitted detector without the state that only fitting needs: it is sent to every worker."""
+        return self
+
+
+def _score_block(features: Array, codes: Ints, detector: Detector) -> Float64s:
+    with quiet():
+        return detector._score(features, codes)
+
+
+def _suggest_block(features: Array, codes: Ints, rows: Ints, detector: Detector, cut: Cut) -> tuple[Ints, Float64s]:
+    if not len(rows):
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    return detector._suggest(features, codes, rows, cut)
