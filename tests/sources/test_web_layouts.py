@@ -10,9 +10,9 @@ from PIL import Image
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import open_source
+from eigenclean.sources.images.files import check_inside
 from eigenclean.sources.layouts.clothing1m import pseudo_balanced
-from eigenclean.sources.layouts.file_lists import check_inside
-from eigenclean.sources.layouts.registry import LAYOUTS, is_named
+from eigenclean.sources.layouts.registry import LAYOUTS, is_layout
 
 
 def photograph(path: Path, brightness: int, size: tuple[int, int] = (12, 9)) -> None:
@@ -214,7 +214,7 @@ def test_labels_from_elsewhere_replace_those_of_a_layout(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_every_layout_says_what_is_missing(layout: str, tmp_path: Path) -> None:
-    assert is_named(f"{layout}:x")
+    assert is_layout(f"{layout}:x")
     with pytest.raises(InvalidData, match=f"there is no folder .*gone; check the path after {layout}:"):
         open_source(f"{layout}:{tmp_path / 'gone'}")
     with pytest.raises(InvalidData) as caught:

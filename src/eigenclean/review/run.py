@@ -18,7 +18,7 @@ from eigenclean.review.suspects import Suspects
 from eigenclean.review.why import FILE as WHY
 from eigenclean.review.why import Why, explain, load_why, save_why
 from eigenclean.sources import Source
-from eigenclean.sources.layouts.registry import is_named
+from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.sources.record import reopen
 from eigenclean.verdict import SUMMARY, Verdict
 
@@ -251,7 +251,7 @@ def _short(name: str) -> str:
     >>> _short("/home/ada/pets.csv"), _short("cifar10:/data/cifar?split=test"), _short("digits")
     ('pets.csv', 'cifar10:cifar', 'digits')
     """
-    layout, colon, path = name.partition(":") if is_named(name) else ("", "", name)
+    layout, colon, path = name.partition(":") if is_layout(name) else ("", "", name)
     return f"{layout}{colon}{Path(path.partition('?')[0] if colon else path).name}" or name
 
 

@@ -18,7 +18,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.progress import track
 from eigenclean.sources import Source
 from eigenclean.sources.base import Fingerprint
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 
 T = TypeVar("T")
 _END: Any = object()
@@ -102,7 +102,7 @@ class Passes:
             self._checked, self._fingerprint = True, taking.value()
 
     def _blocks(self) -> Iterator[Array]:
-        with reading(self._source.name, "source"):
+        with explain_read_errors(self._source.name, "source"):
             yield from self._source.blocks(self._rows)
 
     def _check(self, block: Array, start: int) -> None:

@@ -15,7 +15,7 @@ from eigenclean.evidence import Evidence
 from eigenclean.sources.images.lazy import LazyImages
 
 if TYPE_CHECKING:
-    from eigenclean.sources.tabular.table import Rows
+    from eigenclean.sources.tabular.table import Table
 
 
 class Reader(ABC):
@@ -61,7 +61,7 @@ class Source(ABC):
     ids: Array
     images: Array | LazyImages | None = None
     texts: Sequence[str] | None = None
-    table: "Rows | None" = None
+    table: "Table | None" = None
     label_column: str | None = None
     files: Sequence[Path] = ()
     splits: Sequence[str] = ()

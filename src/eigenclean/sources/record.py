@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources import Source, open_source
-from eigenclean.sources.layouts.registry import is_named
+from eigenclean.sources.base import Source
+from eigenclean.sources.layouts.registry import is_layout
+from eigenclean.sources.opening import open_source
 
 _COLUMNS = ("label_column", "feature_columns", "id_column", "text_column", "image_column")
 OPTIONS = ("labels", *_COLUMNS, "image_root", "split")
@@ -48,7 +49,7 @@ def _placed(name: str, base: Path) -> str | None:
     """The name with its path in ``base``, when there is something."""
     if (base / name).exists():
         return str(base / name)
-    if is_named(name):
+    if is_layout(name):
         layout, _, rest = name.partition(":")
         path, mark, options = rest.partition("?")
         if (base / Path(path).expanduser()).exists():

@@ -9,7 +9,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.sources.arrays.mapped import map_array
 from eigenclean.sources.arrays.memory import MemorySource
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.columns import LABEL_NAMES
 
 
@@ -17,7 +17,7 @@ def open_npy(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
     """Memory-mapped features; their ``labels`` have to come from elsewhere."""
     if labels is None:
         raise InvalidData(f"{name} holds features only; give their labels with --labels, for example y.npy")
-    with reading(name, ".npy file"):
+    with explain_read_errors(name, ".npy file"):
         features = map_array(path, name=name)
     return MemorySource(name, features, labels)
 
@@ -28,11 +28,11 @@ def read_labels(path: Path) -> Array:
     if not path.is_file():
         raise InvalidData(f"there is no label file {name}; check the path")
     if suffix == ".npy":
-        with reading(name, ".npy file"):
+        with explain_read_errors(name, ".npy file"):
             return np.array(map_array(path, name=name))
     if suffix not in (".txt", ".csv"):
         raise InvalidData(f"{name}: labels are read from .npy, .txt or .csv files, got {suffix or 'no suffix'!r}")
-    with reading(name, "text file"):
+    with explain_read_errors(name, "text file"):
         lines = _csv_cells(path) if suffix == ".csv" else path.read_text(encoding="utf-8-sig").splitlines()
     values = [line.strip() for line in lines]
     while values and not values[-1]:

@@ -13,7 +13,7 @@ from eigenclean.sources.arrays.mapped import map_array, read_header
 from eigenclean.sources.arrays.memory import MemorySource, check_texts
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import TextSource
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 
 _WANTED = ("features", "labels", "ids", "images", "texts")
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name, length of the extra field
@@ -25,7 +25,7 @@ def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
 
     ``labels`` given separately replace those of the archive.
     """
-    with reading(name, ".npz archive"), zipfile.ZipFile(path) as archive:
+    with explain_read_errors(name, ".npz archive"), zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         _check_members(members, name=name, need_labels=labels is None)
         arrays = {

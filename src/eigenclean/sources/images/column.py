@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.files import ImageFiles, check_inside
 from eigenclean.sources.images.lazy import LazyImages
-from eigenclean.sources.layouts.file_lists import check_inside
 
 
 class ImageCells(LazyImages):

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,7 +39,7 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
     """
     if not data:
         raise InvalidData(f"{title} is empty, 0 bytes; copy it again or leave it out")
-    with reading(title, "image"), _opened(data, title) as opened:
+    with explain_read_errors(title, "image"), _opened(data, title) as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise InvalidData(f"{title} has {width} x {height} pixels, the most is {MOST_PIXELS}; shrink it first")

@@ -9,13 +9,12 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.sources.images.files import SUFFIXES, ImageFiles
-from eigenclean.sources.images.source import ImageSource
-from eigenclean.sources.layouts.splits import choose_split
+from eigenclean.sources.images.source import ImageSource, choose_split
 
 _SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
-def open_folder(
+def open_image_folder(
     path: Path,
     *,
     name: str,

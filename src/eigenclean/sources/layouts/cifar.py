@@ -9,11 +9,10 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.names import check_name
-from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.file_lists import find_folder
 from eigenclean.sources.layouts.safe_pickle import read_python2_batch
-from eigenclean.sources.layouts.splits import choose_split
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 
 _PIXELS = 3 * 32 * 32
 Batch = tuple[Array, Array]  # n x 3072 bytes, n labels
@@ -84,7 +83,7 @@ def _open(path: Path, layout: _Layout, key: str, *, name: str, split: str | None
 def _read_binary(path: Path, layout: _Layout, key: str) -> Batch:
     length = len(layout.keys) + _PIXELS
     _check_there(path)
-    with reading(str(path), "batch of CIFAR"):
+    with explain_read_errors(str(path), "batch of CIFAR"):
         data = np.fromfile(path, dtype=np.uint8)
     if len(data) == 0 or len(data) % length:
         raise InvalidData(

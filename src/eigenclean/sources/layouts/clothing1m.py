@@ -7,9 +7,8 @@ import numpy as np
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.images.files import ImageFiles
-from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.file_lists import read_names, read_numbered
-from eigenclean.sources.layouts.splits import choose_split
 
 N_CLASSES = 14
 _SPLITS = {  # list of keys, list of labels

@@ -1,35 +1,10 @@
-"""Files that a list names stay inside the folder of the data set; lists themselves are read here too."""
+"""Lists of image files, as data sets ship them: one name per line, perhaps with a class number."""
 
-import re
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
-
-_SUSPICIOUS = re.compile(r"^[./]*$|^/|\.\.|[\\:\0]")
-
-
-def check_inside(name: str, *, by: str) -> str:
-    """``name`` when it leads to somewhere inside the folder it is relative to; `InvalidData` otherwise.
-
-    >>> check_inside("images/../../etc/passwd", by="list.txt, line 3")
-    Traceback (most recent call last):
-        ...
-    eigenclean.errors.InvalidData: list.txt, line 3: names of images must stay inside the data set, got
-    'images/../../etc/passwd'
-    """
-    # Lists have a million names, nearly all of them harmless at first sight; the rest is looked at properly.
-    if _SUSPICIOUS.search(name):
-        path = PurePosixPath(name.replace("\\", "/"))
-        if (
-            path.is_absolute()
-            or PureWindowsPath(name).drive
-            or ".." in path.parts
-            or not path.parts
-            or "\0" in name
-        ):
-            raise InvalidData(f"{by}: names of images must stay inside the data set, got {name!r}")
-    return name
+from eigenclean.sources.images.files import check_inside
+from eigenclean.sources.read_errors import explain_read_errors
 
 
 def find_folder(root: Path, *names: str, holding: str) -> Path | None:
@@ -63,6 +38,6 @@ def read_numbered(path: Path, n_classes: int) -> dict[str, int]:
 def _lines(path: Path) -> list[tuple[int, str]]:
     if not path.is_file():
         raise InvalidData(f"there is no file {path}; check that the data set is complete")
-    with reading(str(path), "text file"):
+    with explain_read_errors(str(path), "text file"):
         text = path.read_text(encoding="utf-8-sig")
     return [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]

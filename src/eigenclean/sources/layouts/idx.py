@@ -9,9 +9,8 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.images.source import ImageSource
-from eigenclean.sources.layouts.splits import choose_split
-from eigenclean.sources.reading import reading
+from eigenclean.sources.images.source import ImageSource, choose_split
+from eigenclean.sources.read_errors import explain_read_errors
 
 _PREFIX = {"train": "train", "test": "t10k"}
 _BYTES = 0x08  # the type of bytes
@@ -32,7 +31,7 @@ def open_mnist(path: Path, *, name: str, split: str | None = None) -> ImageSourc
 def read_idx(path: Path, ndim: int) -> Array:
     """An idx file of bytes with so many dimensions."""
     opened = gzip.open if path.suffix == ".gz" else open
-    with reading(str(path), "idx file"), opened(path, "rb") as file:
+    with explain_read_errors(str(path), "idx file"), opened(path, "rb") as file:
         zeros, kind, dimensions = struct.unpack(">HBB", file.read(4))
         if (zeros, kind, dimensions) != (0, _BYTES, ndim):
             raise ValueError(f"it should be bytes in {ndim} dimensions")

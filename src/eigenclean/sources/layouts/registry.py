@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.names import check_name
-from eigenclean.sources.images.folder import open_folder
+from eigenclean.sources.images.folder import open_image_folder
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.cifar import open_cifar10, open_cifar100
 from eigenclean.sources.layouts.clothing1m import open_clothing1m
@@ -25,26 +25,26 @@ LAYOUTS: dict[str, Callable[..., ImageSource]] = {
     "clothing1m": open_clothing1m,
     "webvision": open_webvision,
     "mini-webvision": open_mini_webvision,
-    "folder": open_folder,
+    "folder": open_image_folder,
 }
 _NAMED = re.compile(r"(?P<layout>[a-z][a-z0-9-]+):(?P<path>[^?]+)(\?(?P<options>.*))?", re.DOTALL)
 _OURS = ("path", "name", "split", "labels")  # arguments that are no options
 
 
-def is_named(name: str) -> bool:
+def is_layout(name: str) -> bool:
     """Whether the text is ``LAYOUT:PATH`` with a known layout.
 
-    >>> is_named("cifar10:/data/cifar"), is_named("https://example.org"), is_named("x.npz")
+    >>> is_layout("cifar10:/data/cifar"), is_layout("https://example.org"), is_layout("x.npz")
     (True, False, False)
     """
     found = _NAMED.fullmatch(name)
     return found is not None and found["layout"] in LAYOUTS
 
 
-def open_named(name: str, *, split: str | None = None) -> ImageSource:
+def open_layout(name: str, *, split: str | None = None) -> ImageSource:
     """Open ``LAYOUT:PATH``, or with options ``LAYOUT:PATH?split=test&resize=64``."""
     found = _NAMED.fullmatch(name)
-    assert found is not None  # by is_named
+    assert found is not None  # by is_layout
     layout, path = found["layout"], Path(found["path"]).expanduser()
     make = LAYOUTS[layout]
     options = _options(found["options"] or "", make, by=name)

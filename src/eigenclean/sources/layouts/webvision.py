@@ -6,9 +6,8 @@ import numpy as np
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.images.files import SUFFIXES, ImageFiles
-from eigenclean.sources.images.source import ImageSource
+from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.file_lists import read_numbered
-from eigenclean.sources.layouts.splits import choose_split
 
 N_CLASSES, N_MINI = 1000, 50
 _SPLITS = ("train", "val", "imagenet")

@@ -22,7 +22,7 @@ from eigenclean.sources.relabel.writing import (
     write_saved_dataset,
     writer_of,
 )
-from eigenclean.sources.tabular.hf import HfRows
+from eigenclean.sources.tabular.hf import HuggingFaceTable
 
 __all__ = ["Decided", "Fit", "apply_patch", "decided", "fit_patch"]
 
@@ -78,7 +78,7 @@ def _write(
     if in_place and is_class_folder(source):
         assert fit.where is not None and isinstance(source.images, ImageFiles)
         move_images(source.images.root, source.ids, patch, fit.where, back=back)
-    elif isinstance(source.table, HfRows) and suffix == "":
+    elif isinstance(source.table, HuggingFaceTable) and suffix == "":
         write_saved_dataset(source, path, out, change, mark)
     elif (write := writer_of(source, path)) is not None and suffix == path.suffix.lower():
         write_file(write, path.resolve(), out.resolve(), change)

@@ -12,7 +12,7 @@ from numpy.lib import format as npy_format
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.sources.arrays.mapped import read_header
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.undo import Undo
 
@@ -23,14 +23,14 @@ _MEMBER = "labels.npy"
 
 def relabel_npy(path: Path, out: Path, change: Change, undo: Undo) -> None:
     """Write a copy of the label file ``path`` to ``out`` with the labels of ``change``."""
-    with reading(str(path), ".npy file"):
+    with explain_read_errors(str(path), ".npy file"):
         out.write_bytes(_relabelled(path.read_bytes(), change, undo, name=str(path)))
 
 
 def relabel_npz(path: Path, out: Path, change: Change, undo: Undo) -> None:
     """Write a copy of the archive ``path`` to ``out`` with the labels of ``change`` in its array ``labels``."""
     with (
-        reading(str(path), ".npz archive"),
+        explain_read_errors(str(path), ".npz archive"),
         zipfile.ZipFile(path) as archive,
         zipfile.ZipFile(out, "w") as copy,
         open(path, "rb") as raw,

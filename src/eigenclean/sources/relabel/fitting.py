@@ -11,7 +11,7 @@ from eigenclean.sources.base import Source, fingerprint
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.relabel.folder import Whereabouts, find_images, is_class_folder
-from eigenclean.sources.tabular.delimited import CsvRows
+from eigenclean.sources.tabular.delimited import CsvTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def _as_texts(source: Source, patch: Patch) -> Source:
     """A CSV file whose labels were texts may look like one of numbers, now that the texts among them are gone."""
     if patch.old.dtype.kind != "U" or source.labels.dtype.kind == "U":
         return source
-    if not isinstance(source.table, CsvRows) or source.label_column is None:
+    if not isinstance(source.table, CsvTable) or source.label_column is None:
         return source
     written = source.table.read_texts([source.label_column]).column(0)
     return source.relabelled(np.array(written.to_pylist(), dtype=np.str_))

@@ -12,8 +12,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import make_folder, write_json
 from eigenclean.patch import Patch
 from eigenclean.sources.base import Source
-from eigenclean.sources.images.files import ImageFiles
-from eigenclean.sources.layouts.file_lists import check_inside
+from eigenclean.sources.images.files import ImageFiles, check_inside
 
 MOVED = ".eigenclean-moved.json"  # what was called what before it was moved; hidden, so it is no image and no class
 

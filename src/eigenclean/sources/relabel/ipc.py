@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.columns import LabelColumn
 from eigenclean.sources.tabular.arrow import open_ipc, record_batches
@@ -23,7 +23,7 @@ def relabel_ipc(
 
     Its first row counts as row ``start``, for data in several files; returns where the next file starts.
     """
-    with reading(str(path), "Arrow file"):
+    with explain_read_errors(str(path), "Arrow file"):
         reader: Any = open_ipc(path)
         schema = reader.schema
         place = schema.names.index(column)

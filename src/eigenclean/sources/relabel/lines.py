@@ -4,14 +4,14 @@ import re
 from pathlib import Path
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.undo import Undo
 
 
 def relabel_lines(path: Path, out: Path, change: Change, undo: Undo) -> None:
     """Write a copy of the text file ``path`` to ``out`` with other labels; spaces and line ends stay."""
-    with reading(str(path), "text file"):
+    with explain_read_errors(str(path), "text file"):
         lines = path.read_bytes().decode("utf-8").splitlines(keepends=True)
         triples = zip(
             change.rows.tolist(), change.ids.tolist(), change.before.tolist(), change.after.tolist(), strict=True

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.change import Change
 from eigenclean.sources.relabel.columns import LabelColumn
 
@@ -23,7 +23,7 @@ def relabel_parquet(
     each column, version, statistics, dictionaries. What it does not say (size of pages, level of compression) is as
     pyarrow writes it by default.
     """
-    with reading(str(path), "Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
+    with explain_read_errors(str(path), "Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
         place = file.schema_arrow.names.index(column)
         field = file.schema_arrow.field(place)
         words = _words(file, column) if isinstance(field.type, pa.DictionaryType) else None

@@ -24,11 +24,11 @@ from eigenclean.sources.relabel.ipc import relabel_ipc
 from eigenclean.sources.relabel.lines import relabel_lines
 from eigenclean.sources.relabel.parquet import relabel_parquet
 from eigenclean.sources.relabel.undo import Undo
-from eigenclean.sources.tabular.arrow import IpcRows
+from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.columns import LABEL_NAMES
-from eigenclean.sources.tabular.delimited import CsvRows
-from eigenclean.sources.tabular.hf import STATE, HfRows
-from eigenclean.sources.tabular.parquet import ParquetRows
+from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
+from eigenclean.sources.tabular.parquet import ParquetTable
 
 Write = Callable[[Path, Path, Change, Undo], None]
 _LONGEST = 64  # characters of a fingerprint that Hugging Face accepts
@@ -41,13 +41,13 @@ def writer_of(source: Source, path: Path) -> Write | None:
         return {".npz": relabel_npz, ".npy": relabel_npy, ".txt": relabel_lines, ".csv": _label_file}.get(suffix)
     column, rows = source.label_column, source.table
     names = rows.class_names().get(column)
-    if isinstance(rows, CsvRows):
+    if isinstance(rows, CsvTable):
         return partial(
             relabel_csv, column=rows.schema.names.index(column), delimiter="\t" if suffix == ".tsv" else ","
         )
-    if isinstance(rows, ParquetRows):
+    if isinstance(rows, ParquetTable):
         return _plain(partial(relabel_parquet, column=column, names=names))
-    if isinstance(rows, IpcRows) and not isinstance(rows, HfRows):
+    if isinstance(rows, ArrowTable) and not isinstance(rows, HuggingFaceTable):
         return _plain(partial(relabel_ipc, column=column, names=names))
     return None
 
@@ -81,7 +81,7 @@ def write_saved_dataset(source: Source, folder: Path, out: Path, change: Change,
     Its fingerprint, by which the ``datasets`` library knows cached results, gets ``mark`` at its end, or loses it.
     """
     rows = source.table
-    assert isinstance(rows, HfRows) and source.label_column is not None
+    assert isinstance(rows, HuggingFaceTable) and source.label_column is not None
     options = {"column": source.label_column, "names": rows.class_names().get(source.label_column)}
     if out.resolve() == folder.resolve():
         _rewrite(rows, folder, change, options, mark)
@@ -100,7 +100,7 @@ def write_saved_dataset(source: Source, folder: Path, out: Path, change: Change,
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _rewrite(rows: HfRows, folder: Path, change: Change, options: Mapping[str, Any], mark: str) -> None:
+def _rewrite(rows: HuggingFaceTable, folder: Path, change: Change, options: Mapping[str, Any], mark: str) -> None:
     start = 0
     for path in rows.paths:
         target = folder / path.name

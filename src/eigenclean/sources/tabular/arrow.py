@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
-from eigenclean.sources.tabular.table import Rows
+from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.table import Table
 
 _Reader = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
 
@@ -16,19 +16,19 @@ _MARK = b"\xff\xff\xff\xff"  # begins every message of a stream
 _END = _MARK + bytes(4)
 
 
-class IpcRows(Rows):
+class ArrowTable(Table):
     """The columns of one or several Arrow files with the same columns.
 
     Attributes:
         paths: the files.
     """
 
-    def __init__(self, paths: Sequence[Path], *, name: str) -> None:
+    def __init__(self, *paths: Path, name: str) -> None:
         self.name = name
         self.paths = paths
         schemas = []
         for path in paths:
-            with reading(str(path), "Arrow file"):
+            with explain_read_errors(str(path), "Arrow file"):
                 _check_end(path)
                 schemas.append(open_ipc(path).schema)
                 _ = schemas[-1].names  # decoded only now, and they may be damaged too
@@ -43,7 +43,7 @@ class IpcRows(Rows):
         """Record batches as they are in the files; without compression they are views of the mapped file."""
         names = list(columns)
         for path in self.paths:
-            with reading(str(path), "Arrow file"):
+            with explain_read_errors(str(path), "Arrow file"):
                 places = [self.schema.names.index(name) for name in names]
                 for batch in record_batches(open_ipc(path, places, mapped=mapped)):
                     wanted = batch.select(names)

@@ -3,8 +3,9 @@
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,45 @@ from eigenclean.errors import InvalidData
 
 LABEL_NAMES = ("label", "labels", "given_label", "y", "target", "class")
 ID_NAMES = ("id", "ids")
-TEXT_NAMES = ("text", "texts", "sentence")  # where there are no numbers
+TEXT_NAMES = ("text", "texts", "sentence")  # only where there are no numeric columns
 IMAGE_NAMES = ("image", "images", "img")
 
 
 @dataclass(frozen=True)
+class TableOptions:
+    """What the caller says about the columns of a table; None leaves the choice to `choose_columns`.
+
+    Attributes:
+        label_column: column of the labels.
+        feature_columns: columns of the features, or patterns such as "f*".
+        id_column: column of unique ids.
+        text_column: column of texts.
+        image_column: column of images.
+        image_root: folder that paths of images are relative to.
+        prefer_raw: prefer images and texts to numeric columns that were not named.
+    """
+
+    label_column: str | None = None
+    feature_columns: str | Sequence[str] | None = None
+    id_column: str | None = None
+    text_column: str | None = None
+    image_column: str | None = None
+    image_root: Path | None = None
+    prefer_raw: bool = False
+
+    def set_options(self) -> list[str]:
+        """Names of the options that only tables have and that were given.
+
+        >>> TableOptions(id_column="key").set_options()
+        ['id_column']
+        """
+        names = [field.name for field in fields(self) if field.name != "prefer_raw"]
+        return [name for name in names if getattr(self, name) is not None]
+
+
+@dataclass(frozen=True)
 class Columns:
-    """The columns to read, by name; ``label`` is None when the labels come from elsewhere.
+    """The columns to read, by name; ``label`` is None when the labels are not in the table.
 
     Without ``features`` there is an ``image`` or else a ``text``, to be turned into features.
     """
@@ -33,26 +66,15 @@ class Columns:
     image: str | None = None
 
 
-def choose_columns(
-    schema: pa.Schema,
-    *,
-    by: str,
-    label: str | None = None,
-    features: str | Sequence[str] | None = None,
-    id: str | None = None,
-    text: str | None = None,
-    image: str | None = None,
-    raw: bool = False,
-    need_label: bool = True,
-) -> Columns:
-    """Check the names that were given and fill in the others by convention.
-
-    ``raw`` prefers images and texts to columns of numbers that nobody named.
+def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_label: bool = True) -> Columns:
+    """Check the names in ``options`` and fill in the others by convention.
 
     >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
-    >>> choose_columns(schema, by="x.csv")
+    >>> choose_columns(schema, TableOptions(), by="x.csv")
     Columns(features=('f0', 'f1'), label='label', id='id', text=None, image=None)
     """
+    label, id = options.label_column, options.id_column
+    text, image, raw = options.text_column, options.image_column, options.prefer_raw
     for name in (label, id, text, image):
         if name is not None:
             _check_name(schema, name, by=by)
@@ -64,19 +86,20 @@ def choose_columns(
             "choose the labels with --label-column"
         )
     taken = {name for name in (label, id, text, image) if name is not None}
-    # What looks like labels or ids becomes a feature only when it is named; "y" may well be a coordinate.
-    shunned = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
+    # Columns with the name of a label or id become features only on request; "y" may well be a coordinate.
+    excluded = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
     chosen: tuple[str, ...] = ()
-    if features is None:
-        numbers = _number_columns(schema, shunned)
+    if options.feature_columns is None:
+        numbers = _number_columns(schema, excluded)
         content = _content(schema, text, image, numbers, taken, raw=raw)
         if content is not None:
             text, image = content
         else:
             chosen = _default_features(schema, numbers, by=by)
     else:
-        names = [features] if isinstance(features, str) else features
-        chosen = _named_features(schema, names, taken, shunned, by=by)
+        wanted = options.feature_columns
+        names = [wanted] if isinstance(wanted, str) else wanted
+        chosen = _named_features(schema, names, taken, excluded, by=by)
     id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken}], schema)
     used = {*chosen, *taken, *(name for name in (id, text, image) if name is not None)}
     repeated = [name for name in schema.names if name in used and schema.names.count(name) > 1]
@@ -118,9 +141,9 @@ def index_columns(schema: pa.Schema) -> set[str]:
         return set()
 
 
-def _number_columns(schema: pa.Schema, shunned: set[str]) -> list[Any]:
-    shunned = shunned | index_columns(schema)
-    return [field for field in schema if field.name not in shunned and are_features(field.type)]
+def _number_columns(schema: pa.Schema, excluded: set[str]) -> list[Any]:
+    excluded = excluded | index_columns(schema)
+    return [field for field in schema if field.name not in excluded and are_features(field.type)]
 
 
 def _content(
@@ -176,14 +199,14 @@ def _default_features(schema: pa.Schema, usable: list[Any], *, by: str) -> tuple
 
 
 def _named_features(
-    schema: pa.Schema, names: Sequence[str], taken: set[str], shunned: set[str], *, by: str
+    schema: pa.Schema, names: Sequence[str], taken: set[str], excluded: set[str], *, by: str
 ) -> tuple[str, ...]:
     chosen: dict[str, None] = {}  # a set that keeps the order
     for name in names:
         if name in schema.names:
             chosen[name] = None
             continue
-        matches = [other for other in schema.names if fnmatchcase(other, name) and other not in shunned]
+        matches = [other for other in schema.names if fnmatchcase(other, name) and other not in excluded]
         if not matches:
             _check_name(schema, name, by=by)
         chosen.update(dict.fromkeys(matches))

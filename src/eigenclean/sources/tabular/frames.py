@@ -9,15 +9,15 @@ from pyarrow import interchange
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
+from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.column_arrays import blocks, stack, vector
 from eigenclean.sources.tabular.columns import are_features, index_columns
-from eigenclean.sources.tabular.table import Rows
+from eigenclean.sources.tabular.table import Table
 
 _from_dataframe: Callable[[Any], pa.Table] = vars(interchange)["from_dataframe"]  # unknown to the type stubs
 
 
-class FrameRows(Rows):
+class FrameTable(Table):
     """The columns of a data frame, where they are."""
 
     def __init__(self, frame: Any, *, name: str | None = None) -> None:
@@ -44,7 +44,7 @@ def is_frame(value: Any) -> bool:
 
 def to_table(frame: Any) -> pa.Table:
     """A data frame of any library as an Arrow table, without a copy where its memory layout allows."""
-    with reading(type(frame).__name__, "table"):
+    with explain_read_errors(type(frame).__name__, "table"):
         if hasattr(frame, "__arrow_c_stream__"):
             # Not pa.table(frame): that imports pandas, if it is there, to ask whether this is one of its frames.
             return pa.RecordBatchReader.from_stream(frame).read_all()
@@ -104,7 +104,7 @@ def _columns(values: Any) -> pa.Table:
     try:
         return to_table(values)
     except InvalidData:  # not a table then, but perhaps a column; there is no cheaper way to ask
-        with reading(type(values).__name__, "table or column"):
+        with explain_read_errors(type(values).__name__, "table or column"):
             column: Any = values if hasattr(values, "__arrow_c_stream__") else [_arrow_array(values)]
             return pa.Table.from_arrays([pa.chunked_array(column)], names=["values"])
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.reading import reading
-from eigenclean.sources.tabular.arrow import IpcRows
+from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.table import class_labels
 
 STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 
 
-class HfRows(IpcRows):
+class HuggingFaceTable(ArrowTable):
     """The columns of a saved data set; ``ClassLabel`` numbers become names."""
 
     def __init__(self, folder: Path, *, name: str) -> None:
@@ -23,7 +23,7 @@ class HfRows(IpcRows):
                 f"{name} holds the splits {', '.join(map(str, splits))}; "
                 f"choose one of them, for example {name.rstrip('/')}/{splits[0]}"
             )
-        super().__init__(_files(folder, name=name), name=name)
+        super().__init__(*_files(folder, name=name), name=name)
         info = _load(folder / _INFO) if (folder / _INFO).is_file() else {}
         self._class_names = class_labels(info.get("features"))
 
@@ -49,7 +49,7 @@ def _files(folder: Path, *, name: str) -> list[Path]:
         raise InvalidData(
             f"{name} is a selection of another data set's rows; save dataset.flatten_indices() instead"
         )
-    with reading(str(folder / STATE), "state of a saved data set"):
+    with explain_read_errors(str(folder / STATE), "state of a saved data set"):
         files = [folder / str(entry["filename"]) for entry in state["_data_files"]]
     for path in files:
         if not path.is_file():
@@ -60,7 +60,7 @@ def _files(folder: Path, *, name: str) -> list[Path]:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    with reading(str(path), "JSON file"):
+    with explain_read_errors(str(path), "JSON file"):
         record = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(record, dict):
             raise ValueError("expected an object with named entries")

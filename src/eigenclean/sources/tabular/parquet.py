@@ -6,19 +6,19 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eigenclean.sources.reading import reading
-from eigenclean.sources.tabular.table import Rows
+from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.table import Table
 
 _BUFFER_BYTES = 1 << 20
 
 
-class ParquetRows(Rows):
+class ParquetTable(Table):
     """The columns of one Parquet file."""
 
     def __init__(self, path: Path, *, name: str) -> None:
         self.name = name
         self._path = path
-        with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
+        with explain_read_errors(name, "Parquet file"), pq.ParquetFile(path) as file:
             self._n_rows = file.metadata.num_rows
             self.schema = file.schema_arrow
             _ = self.schema.names  # decoded only now, and they may be damaged too
@@ -34,7 +34,7 @@ class ParquetRows(Rows):
         # would kill the process (SIGBUS) where reading gives an error. Nor pre-buffered, which
         # would load all wanted columns at once.
         with (
-            reading(self.name, "Parquet file"),
+            explain_read_errors(self.name, "Parquet file"),
             pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
         ):
             for batch in file.iter_batches(batch_size=rows, columns=names):
@@ -46,7 +46,7 @@ class ParquetRows(Rows):
         """Only the row groups that have them are read."""
         names = list(columns)
         with (
-            reading(self.name, "Parquet file"),
+            explain_read_errors(self.name, "Parquet file"),
             pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
         ):
             first = 0

@@ -8,10 +8,10 @@ from eigenclean.errors import EigencleanError, InvalidData
 
 
 @contextmanager
-def reading(name: str, kind: str) -> Iterator[None]:
+def explain_read_errors(name: str, kind: str) -> Iterator[None]:
     """Turn any error of the block into `InvalidData` saying that ``name`` is not a readable ``kind``.
 
-    >>> with reading("x.npz", ".npz archive"):
+    >>> with explain_read_errors("x.npz", ".npz archive"):
     ...     raise OSError("File is not a zip file")
     Traceback (most recent call last):
         ...

@@ -1,0 +1,320 @@
+"""`open_source`: one function for every kind of data, driven by tables of readers.
+
+A new format is one file and one line: a function in `ARRAY_FILES`, a `Table` in `TABLE_FILES`, a pair in `FOLDERS`,
+a function in `layouts.registry.LAYOUTS` or one in `layouts.bundled.DATASETS`.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.sources.arrays.mapped import map_array
+from eigenclean.sources.arrays.memory import MemorySource, check_texts
+from eigenclean.sources.arrays.npy import open_npy, read_labels
+from eigenclean.sources.arrays.npz import open_npz
+from eigenclean.sources.base import Source
+from eigenclean.sources.images.folder import is_image_folder, open_image_folder
+from eigenclean.sources.images.source import ImageSource, choose_split
+from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources.layouts.registry import LAYOUTS, is_layout, open_layout
+from eigenclean.sources.raw import TextSource
+from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.arrow import ArrowTable
+from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame
+from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
+from eigenclean.sources.tabular.parquet import ParquetTable
+from eigenclean.sources.tabular.shards import ShardedSource, shard_files
+from eigenclean.sources.tabular.table import Table, open_table
+
+ONE_PASS_BYTES = 1 << 28  # files up to this size may be parsed in one pass that keeps the features in memory
+
+
+class _OpenArrayFile(Protocol):
+    def __call__(self, path: Path, /, *, name: str, labels: Array | None) -> Source: ...
+
+
+class _OpenTableFile(Protocol):
+    def __call__(self, path: Path, /, *, name: str) -> Table: ...
+
+
+ARRAY_FILES: dict[str, _OpenArrayFile] = {".npz": open_npz, ".npy": open_npy}
+TABLE_FILES: dict[str, _OpenTableFile] = {
+    ".parquet": ParquetTable,
+    ".arrow": ArrowTable,
+    ".feather": ArrowTable,
+    ".ipc": ArrowTable,
+    ".csv": CsvTable,
+    ".tsv": CsvTable,
+}
+_FILES = (*ARRAY_FILES, *TABLE_FILES)
+_SUPPORTED = (
+    f"{', '.join(_FILES)} files and folders of them, saved Hugging Face data set folders, folders of "
+    f"class folders of images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
+)
+_ARRAYS = ("features", "labels", "ids", "images", "texts")
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """A path to open, and what the caller said about it.
+
+    Attributes:
+        path: file or folder.
+        name: the path as the user wrote it, for messages.
+        labels: labels that replace those of the source, or None.
+        options: what was said about the columns of a table.
+        split: which part of the data set, or None for the default.
+    """
+
+    path: Path
+    name: str
+    labels: Array | None
+    options: TableOptions
+    split: str | None
+
+
+def open_source(
+    source: Any,
+    *,
+    labels: Any = None,
+    label_column: str | None = None,
+    feature_columns: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+    image_column: str | None = None,
+    image_root: str | os.PathLike[str] | None = None,
+    raw: bool = False,
+    split: str | None = None,
+) -> Source:
+    """Open rows with features (or images, or texts) and labels, wherever they are.
+
+    Args:
+        source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
+            the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
+            original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
+            set ("digits"), a folder of such files as shards, a data frame of any library, a pair
+            ``(features, labels)``, or a dict of arrays ``features``, ``images`` or ``texts``, ``labels`` and
+            perhaps ``ids``.
+        labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
+            of them.
+        label_column: column of the labels in a table; by default "label" or a similar name.
+        feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
+            numbers, else all columns of numbers that are not labels or ids.
+        id_column: column of unique row ids; by default "id" or "ids" if there is one.
+        text_column: column of texts to show; to embed, when the table has no features.
+        image_column: column of images to embed: paths, encoded bytes, or both as Hugging Face stores them.
+        image_root: folder that paths of images are relative to and stay in; by default that of the table.
+        raw: prefer images and texts to numeric columns that were not named.
+        split: which split of a data set that has several, such as "test"; by default "train".
+
+    >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
+    >>> source.labels, source.features().shape
+    (array(['cat', 'dog'], dtype='<U3'), (2, 2))
+    >>> open_source("no/such/file.npz")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.InvalidData: there is no file or folder no/such/file.npz; check the path
+    """
+    if labels is not None and label_column is not None:
+        raise InvalidOption(
+            "labels come from a column or from elsewhere: give --label-column or --labels, not both"
+        )
+    options = TableOptions(
+        label_column=label_column,
+        feature_columns=feature_columns,
+        id_column=id_column,
+        text_column=text_column,
+        image_column=image_column,
+        image_root=None if image_root is None else Path(image_root),
+        prefer_raw=raw,
+    )
+    separate_labels = None if labels is None else _load_labels(labels)
+    if isinstance(source, str | os.PathLike):
+        return _open_path(_Request(Path(source), os.fspath(source), separate_labels, options, split))
+    _refuse_split(split, name="arrays and frames")
+    if is_frame(source):
+        return open_table(FrameTable(source), options, labels=separate_labels)
+    _refuse_columns(options, name="arrays")
+    return _open_arrays(source, separate_labels)
+
+
+def _open_path(request: _Request) -> Source:
+    path, name = request.path, request.name
+    if os.path.isdir(path):  # unlike Path.is_dir, never an error
+        return _folder_reader(request)(request)
+    exists = os.path.exists(path)
+    if not exists and is_layout(name):
+        _refuse_columns(request.options, name=name)
+        source = open_layout(name, split=request.split)
+        return source if request.labels is None else source.relabelled(request.labels)
+    _refuse_split(request.split, name=name)
+    if exists:
+        return _open_file(request, one_pass=_total_bytes([path]) <= ONE_PASS_BYTES)
+    if name in DATASETS:
+        _refuse_columns(request.options, name=name)
+        return DATASETS[name]()
+    near = difflib.get_close_matches(name.partition(":")[0], LAYOUTS, n=1) if ":" in name else []
+    hint = f", or did you mean {near[0]}:PATH?" if near else ""
+    raise InvalidData(f"there is no file or folder {name}; check the path{hint}")
+
+
+def _open_file(request: _Request, *, one_pass: bool) -> Source:
+    """A file of arrays or a table; ``one_pass`` allows a table to keep its features when it reads the labels."""
+    path, name, suffix = request.path, request.name, request.path.suffix.lower()
+    if suffix in ARRAY_FILES:
+        _refuse_columns(request.options, name=name)
+        source = ARRAY_FILES[suffix](path, name=name, labels=request.labels)
+    elif suffix in TABLE_FILES:
+        options = _with_image_root(request.options, path.parent)
+        source = open_table(TABLE_FILES[suffix](path, name=name), options, labels=request.labels, one_pass=one_pass)
+    else:
+        raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
+    source.files = [path]
+    return source
+
+
+# --- Folders ------------------------------------------------------------------------------------------------------
+
+
+def _open_saved_dataset(request: _Request) -> Source:
+    _refuse_split(request.split, name=request.name)
+    table = HuggingFaceTable(request.path, name=request.name)
+    source = open_table(table, _with_image_root(request.options, request.path), labels=request.labels)
+    source.files = table.paths
+    return source
+
+
+def _open_image_folder(request: _Request) -> Source:
+    _refuse_columns(request.options, name=request.name)
+    return open_image_folder(request.path, name=request.name, split=request.split, labels=request.labels)
+
+
+def _open_shards(request: _Request) -> Source:
+    """The files of the folder one after the other; separate labels are for the rows of all of them."""
+    _refuse_split(request.split, name=request.name)
+    files = shard_files(request.path, _FILES)
+    options = _with_image_root(request.options, request.path)
+    one_pass = _total_bytes(files) <= ONE_PASS_BYTES
+    shards: list[Source] = []
+    start = 0
+    for file in files:
+        shard = _Request(file, str(Path(request.name) / file.name), None, options, None)
+        if request.labels is not None:
+            stop = start + _count_rows(shard)
+            if stop > len(request.labels):
+                raise InvalidData(
+                    f"{request.name}: features and labels must have equal length, got {len(request.labels)} "
+                    f"labels, which end within {shard.name}"
+                )
+            shard = replace(shard, labels=request.labels[start:stop])
+            start = stop
+        shards.append(_open_file(shard, one_pass=one_pass))
+    return ShardedSource(request.name, shards, labels=request.labels)
+
+
+def _has_shards(folder: Path) -> bool:
+    return bool(shard_files(folder, _FILES))
+
+
+FOLDERS: Sequence[tuple[Callable[[Path], bool], Callable[[_Request], Source]]] = (
+    (is_saved_dataset, _open_saved_dataset),
+    (is_image_folder, _open_image_folder),
+    (_has_shards, _open_shards),
+)  # the first that recognises the folder opens it
+
+
+def _folder_reader(request: _Request) -> Callable[[_Request], Source]:
+    try:
+        for recognises, read in FOLDERS:
+            if recognises(request.path):
+                return read
+    except OSError as error:
+        raise InvalidData(
+            f"the folder {request.name} cannot be read: {error.strerror}; check its permissions"
+        ) from None
+    raise InvalidData(
+        f"{request.name} is a folder, but no saved data set and no class folders of images, and it has no shards; "
+        f"supported are {_SUPPORTED}"
+    )
+
+
+def _count_rows(shard: _Request) -> int:
+    suffix = shard.path.suffix.lower()
+    if suffix in TABLE_FILES:
+        return TABLE_FILES[suffix](shard.path, name=shard.name).count()
+    if suffix == ".npz":
+        raise InvalidOption(f"{shard.name}: .npz shards have their own labels; leave --labels out")
+    with explain_read_errors(shard.name, ".npy file"):
+        return len(map_array(shard.path, name=shard.name))
+
+
+def _total_bytes(files: Sequence[Path]) -> int:
+    return sum(os.path.getsize(file) for file in files)
+
+
+# --- Arrays and labels --------------------------------------------------------------------------------------------
+
+
+def _open_arrays(source: Any, labels: Array | None) -> Source:
+    if isinstance(source, Mapping):
+        arrays = dict(source)
+    elif isinstance(source, tuple) and len(source) == 2:
+        arrays = dict(zip(("features", "labels"), source, strict=True))
+    else:
+        arrays = {"features": source}
+    unknown = [key for key in arrays if key not in _ARRAYS]
+    if unknown or all(arrays.get(key) is None for key in ("features", "images", "texts")):
+        raise InvalidData(
+            f"arrays: a dict must have 'features', 'images' or 'texts' and may have 'labels' and 'ids', "
+            f"got {', '.join(map(repr, arrays)) or 'nothing'}"
+        )
+    if labels is None and arrays.get("labels") is None:
+        raise InvalidData("arrays: there are no labels; give a pair (features, labels), or labels=...")
+    if labels is None:
+        labels = as_vector(arrays["labels"])
+    ids, images, texts = (
+        None if arrays.get(key) is None else as_vector(arrays[key]) for key in ("ids", "images", "texts")
+    )
+    if arrays.get("features") is not None:
+        return MemorySource("arrays", as_matrix(arrays["features"]), labels, ids=ids, images=images, texts=texts)
+    if images is not None:
+        return ImageSource("arrays", images, labels, ids=ids, texts=texts)
+    assert texts is not None
+    return TextSource("arrays", check_texts(texts, len(texts), by="arrays"), labels, ids=ids)
+
+
+def _load_labels(labels: Any) -> Array:
+    """Labels from an array, a file, or a folder of files whose labels follow each other."""
+    if not isinstance(labels, str | os.PathLike):
+        return as_vector(labels)
+    path = Path(labels)
+    if not os.path.isdir(path):
+        return read_labels(path)
+    arrays = [read_labels(file) for file in shard_files(path, [".npy", ".txt", ".csv"])]
+    if not arrays:
+        raise InvalidData(f"the folder {path} has no label files (.npy, .txt or .csv)")
+    return np.concatenate(arrays)
+
+
+def _with_image_root(options: TableOptions, default: Path) -> TableOptions:
+    return replace(options, image_root=default if options.image_root is None else options.image_root)
+
+
+def _refuse_columns(options: TableOptions, *, name: str) -> None:
+    for option in options.set_options():
+        flag = f"--{option.replace('_', '-')}"
+        raise InvalidOption(f"{name}: {flag} is for tables ({', '.join(TABLE_FILES)}, data frames), not arrays")
+
+
+def _refuse_split(split: str | None, *, name: str) -> None:
+    if split is not None:
+        choose_split(split, [], by=name)
