@@ -18,6 +18,7 @@ from eigenclean.cli.app import app
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.features import ENCODERS
+from eigenclean.interface import EXTENSION_MODULES, STABLE_MODULES, public_names
 from eigenclean.noise import NOISES, Noise
 from eigenclean_lab.bench import scale_page
 from eigenclean_lab.bench.quality_page import quality_page
@@ -25,23 +26,7 @@ from eigenclean_lab.bench.train_page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
-MODULES = {  # public modules, beside the names in `eigenclean` itself
-    "eigenclean.detect": "Detectors and the base class to derive your own from.",
-    "eigenclean.features": "From images and texts to features.",
-    "eigenclean.noise": "Labels made wrong on purpose.",
-    "eigenclean.metrics": "How good a verdict is, when the truth is known.",
-    "eigenclean.report": "The report as data and as a page.",
-    "eigenclean.review": "A run opened for review: suspects, evidence, decisions.",
-    "eigenclean.moments": "Per-class sums that add up.",
-    "eigenclean.scale.stream": "Data larger than memory.",
-    "eigenclean.scale.dask": "Data on a cluster.",
-    "eigenclean.mixture": "One-dimensional mixtures of all classes at once.",
-    "eigenclean_lab.theory": "The paper's theorems: bounds as printed and as they hold, and simulations.",
-    "eigenclean_lab.analyses": "The paper's analyses: numbers from arrays, and a picture of each.",
-    "eigenclean.errors": "Every error a user can cause.",
-    "eigenclean.patch": "What people decided about labels.",
-    "eigenclean.sources.relabel": "Patches put into data, and taken back.",
-}
+LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented because pages of the site use them
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -150,36 +135,45 @@ def _parameter_row(parameter: Any) -> str:
 
 def python_page() -> str:
     """The public names of the package, then those of its public modules, each in one place."""
-    lines = ["# Python", "", "What `import eigenclean` gives, then the modules behind it. Nothing else is public."]
-    elsewhere = {
+    lines = [
+        "# Python",
+        "",
+        "What `import eigenclean` gives, then its public modules. Nothing else is public; "
+        "[What is stable](stability.md) says what is promised.",
+    ]
+    documented = {
         _path(kind): f"[{title}]({page}#{_anchor(name)})"
         for title, page, table in (("Detectors", "detectors.md", DETECTORS), ("Noises", "noises.md", NOISES))
         for name, kind in table.items()
     }
-    elsewhere |= {_path(Detector): "[Detectors](detectors.md)", _path(Noise): "[Noises](noises.md)"}
+    documented |= {_path(Detector): "[Detectors](detectors.md)", _path(Noise): "[Noises](noises.md)"}
     for name in eigenclean.__all__:
         path = _home(eigenclean, name)
-        if path in elsewhere:
-            lines += ["", f"## eigenclean.{name}", "", f"See {elsewhere[path]}."]
+        if path in documented:
+            lines += ["", f"## eigenclean.{name}", "", f"See {documented[path]}."]
         else:
             lines += _directive(path, heading=f"eigenclean.{name}", toc_label=name)
-            elsewhere[path] = f"`eigenclean.{name}` above"
-    for module_name, summary in MODULES.items():
-        module = import_module(module_name)
-        lines += ["", f"## Module {module_name}", "", summary]
-        for name in getattr(module, "__all__", None) or _defined_in(module):
-            path = _home(module, name)
-            if path in elsewhere:
-                lines += ["", f"`{name}`: see {elsewhere[path]}."]
-            elif callable(getattr(module, name)):
-                lines += _directive(path, heading_level=3, heading=name)
-                elsewhere[path] = f"`{module_name}.{name}` above"
+            documented[path] = f"`eigenclean.{name}` above"
+    groups = {"Stable": STABLE_MODULES, "For extensions": EXTENSION_MODULES, "Laboratory": LAB_MODULES}
+    for group, module_names in groups.items():
+        for module_name in module_names:
+            if module_name != "eigenclean":
+                lines += _module_section(module_name, group, documented)
     return "\n".join(lines) + "\n"
 
 
-def _defined_in(module: ModuleType) -> list[str]:
-    names = [name for name in vars(module) if not name.startswith("_")]
-    return [name for name in names if getattr(getattr(module, name), "__module__", None) == module.__name__]
+def _module_section(module_name: str, group: str, documented: dict[str, str]) -> list[str]:
+    """The names of one module; ``documented`` says which are described elsewhere, and is added to."""
+    module = import_module(module_name)
+    lines = ["", f"## {group}: {module_name}", "", (inspect.getdoc(module) or "").partition("\n\n")[0]]
+    for name in public_names(module_name):
+        path = _home(module, name)
+        if path in documented:
+            lines += ["", f"`{name}`: see {documented[path]}."]
+        elif callable(getattr(module, name)) and path.startswith("eigenclean"):
+            lines += _directive(path, heading_level=3, heading=name)
+            documented[path] = f"`{module_name}.{name}` above"
+    return lines
 
 
 def _home(module: ModuleType, name: str) -> str:
