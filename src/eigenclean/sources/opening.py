@@ -202,12 +202,11 @@ def _open_shards(request: _Request) -> Source:
     """The files of the folder one after the other; separate labels are for the rows of all of them."""
     _refuse_split(request.split, name=request.name)
     files = shard_files(request.path, _FILES)
-    options = _with_image_root(request.options, request.path)
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
     shards: list[Source] = []
     start = 0
     for file in files:
-        shard = _Request(file, str(Path(request.name) / file.name), None, options, None)
+        shard = _Request(file, str(Path(request.name) / file.name), None, request.options, None)
         if request.labels is not None:
             stop = start + _count_rows(shard)
             if stop > len(request.labels):
