@@ -68,7 +68,7 @@ class TestFeatures:
             (np.array([["a", "b"]]), "features must be numbers, got text"),
             (np.array([[b"a"]]), "features must be numbers, got text"),
             (np.array([[1, None]], dtype=object), "features must be numbers, got type object"),
-            (np.array([[1j]]), "features must be numbers, got type complex128"),
+            (np.array([[1j]]), "features must be real, got type complex128"),
             (np.arange(3.0), r"got shape \(3,\); one row per sample"),
             (np.zeros((2, 3, 4)), r"got shape \(2, 3, 4\); reshape it to \(n, -1\)"),
             (np.zeros((3, 0)), "at least one column"),
@@ -206,7 +206,7 @@ class TestLabels:
 
     def test_two_classes_at_least(self) -> None:
         check_two_classes(np.array([0, 1]), by="X")
-        with pytest.raises(TooFewSamples, match="got only 'cat'"):
+        with pytest.raises(TooFewSamples, match="got one class only, 'cat'"):
             check_two_classes(np.array(["cat"]), by="X")
         with pytest.raises(TooFewSamples, match="there are no samples"):
             check_two_classes(np.array([]), by="X")

@@ -55,11 +55,16 @@ def check_table(array: Array, *, by: str) -> None:
             f"{by}: features must be a table of n rows and d columns, got shape {array.shape}; "
             + ("reshape it to (n, -1)" if array.ndim > 2 else "one row per sample")
         )
+    if array.dtype.kind == "c":
+        raise InvalidData(f"{by}: features must be real, got type {array.dtype}: Complex data not supported")
     if array.dtype.kind not in "fiub":
         kind = "text" if array.dtype.kind in "US" else f"type {array.dtype}"
         raise InvalidData(f"{by}: features must be numbers, got {kind}; embed or encode them first")
     if array.shape[1] == 0:
-        raise InvalidData(f"{by}: features must have at least one column, got shape {array.shape}")
+        raise InvalidData(
+            f"{by}: features must have at least one column, got 0 feature(s) (shape={array.shape}) while a minimum "
+            "of 1 is required."
+        )
 
 
 def check_labels(labels: ArrayLike, *, by: str, n_rows: int | None = None) -> Array:
@@ -131,7 +136,7 @@ def check_two_classes(classes: Array, *, by: str) -> None:
         raise TooFewSamples(f"{by}: there are no samples; give at least two classes with a few samples each")
     if len(classes) == 1:
         raise TooFewSamples(
-            f"{by}: at least two classes are needed to find wrong labels, got only {classes[0].item()!r}"
+            f"{by}: at least two classes are needed to find wrong labels, got one class only, {classes[0].item()!r}"
         )
 
 

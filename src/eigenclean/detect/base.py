@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -88,7 +89,8 @@ class Detector(BaseEstimator, ABC):
         classes, codes = encode_labels(labels)
         check_two_classes(classes, by=self._by)
         weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
-        self.classes_, self.n_features_in_ = classes, features.shape[1]
+        self.classes_ = classes
+        self._set_columns(X, features)
         scores = self._learn(features, codes, weight)
         self._fit_cut(scores, codes)
         return self
@@ -154,6 +156,12 @@ class Detector(BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
+    def __sklearn_tags__(self) -> Any:
+        base: Any = super()  # known to scikit-learn from 1.6 on
+        tags = base.__sklearn_tags__()
+        tags.target_tags.required = True  # the labels are what is judged
+        return tags
+
     # What a detector implements.
 
     @abstractmethod
@@ -207,6 +215,10 @@ class Detector(BaseEstimator, ABC):
         return type(self).__name__
 
     def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
+        if issparse(X):
+            raise InvalidData(f"{self._by}: sparse features are not supported; give X.toarray()")
+        if y is None:
+            raise InvalidData(f"{self._by}: requires y to be passed, but the target y is None")
         features = check_features(as_matrix(X), by=self._by)
         return features, check_labels(as_vector(y), by=self._by, n_rows=len(features))
 
@@ -215,9 +227,32 @@ class Detector(BaseEstimator, ABC):
             raise NotFittedError(f"this {self._by} is not fitted yet: call fit(X, y) first")
         self.check_options()
         features, labels = self._check(X, y)
+        self._check_columns(X, features)
+        return features, locate_labels(labels, self.classes_, by=self._by)
+
+    def _set_columns(self, X: Any, features: Array) -> None:
+        """Remember number and names of the columns of X, as scikit-learn's estimators do."""
+        self.n_features_in_ = features.shape[1]
+        names = column_names(X)
+        if names is not None and len(names) == self.n_features_in_:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, X: Any, features: Array) -> None:
+        """Raise `InvalidData` unless X has the columns that the detector was fitted on."""
         if features.shape[1] != self.n_features_in_:
             raise InvalidData(f"{self._by}: fitted on {self.n_features_in_} features, got {features.shape[1]}")
-        return features, locate_labels(labels, self.classes_, by=self._by)
+        names = column_names(X)
+        if names is None or not hasattr(self, "feature_names_in_") or len(names) != self.n_features_in_:
+            return
+        differs = names != self.feature_names_in_
+        if differs.any():
+            first = int(np.argmax(differs))
+            raise InvalidData(
+                f"{self._by}: the columns must be those of fit in the same order, but column {first} is "
+                f"{names[first]!r} instead of {self.feature_names_in_[first]!r}"
+            )
 
     def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
         self.cut_ = self._new_cut(scores, codes)
@@ -247,6 +282,20 @@ class Detector(BaseEstimator, ABC):
         return [
             f"{self._by}: {named} kept whole: too few samples, or all alike, to tell right labels from wrong ones"
         ]
+
+
+def column_names(X: Any) -> Array | None:
+    """Names of the columns of a polars, pandas or Arrow table; None if it is no table or has other names than text.
+
+    >>> import pyarrow
+    >>> column_names(pyarrow.table({"width": [1, 2], "height": [3, 4]}))
+    array(['width', 'height'], dtype=object)
+    """
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    if columns is None or callable(columns):
+        return None
+    names = list(columns)
+    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
