@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from eigenclean import add_noise, detector, open_source
 from eigenclean.features import best_encoder, embed_source, make_encoder
-from eigenclean.report.publish import publish, results_folder
+from eigenclean.report import publish, results_folder
 
 
 def paint_digits(folder: Path, n: int = 200) -> dict[str, str]:

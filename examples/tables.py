@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 from eigenclean import add_noise, detector, open_source
-from eigenclean.report.publish import publish, results_folder
+from eigenclean.report import publish, results_folder
 from eigenclean.sources.arrays.memory import MemorySource
 
 

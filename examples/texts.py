@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenclean import add_noise, detector, open_source
 from eigenclean.features import best_encoder, embed_source, make_encoder
-from eigenclean.report.publish import publish, results_folder
+from eigenclean.report import publish, results_folder
 
 LIBRARIES = {
     "statistics": ("scipy.stats", "scipy.stats.distributions", "statistics"),

@@ -67,7 +67,7 @@ def test_score_shows_the_result_in_the_report(cli: Cli, scored: tuple[Path, Path
     run, truth = scored
     page, others = (
         run / "report.html",
-        {name: (run / name).read_bytes() for name in ("summary.json", "verdict.parquet")},
+        {name: (run / name).read_bytes() for name in ("summary.json", "verdict.parquet", "report.json")},
     )
     assert "nobody has checked them" in page.read_text()
     ran = cli("score", run, "--truth", truth, *(["--json"] if as_json else []))
@@ -82,7 +82,7 @@ def test_score_shows_the_result_in_the_report(cli: Cli, scored: tuple[Path, Path
     assert cli("score", run, "--truth", truth).code == 0
     assert page.read_bytes() == first
     assert {name: (run / name).read_bytes() for name in others} == others
-    assert len(list(run.iterdir())) == 3
+    assert len(list(run.iterdir())) == 4
 
 
 def test_score_leaves_the_report_alone_when_told_or_when_it_is_of_another_run(
@@ -98,7 +98,9 @@ def test_score_leaves_the_report_alone_when_told_or_when_it_is_of_another_run(
     ran = cli("score", run, "--truth", truth)
     assert ran.code == 0
     assert "AUROC" in ran.out
-    assert ran.err == f"note: {run}/report.html is not the report of this verdict; run `eigenclean detect` again\n"
+    assert ran.err.startswith(
+        f"note: {run}/report.html cannot be updated: report.json beside it is not the data of"
+    )
     assert (run / "report.html").read_bytes() == before
     (run / "report.html").unlink()
     ran = cli("score", run, "--truth", truth)

@@ -36,6 +36,7 @@ def test_writes_verdict_summary_and_report(cli: Cli, npz: Path, tmp_path: Path, 
         "verdict.csv",
         "summary.json",
         "report.html",
+        "report.json",
     }
     frame = pq.read_table(out / "verdict.parquet")
     assert frame.column_names == COLUMNS

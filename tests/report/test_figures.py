@@ -16,10 +16,10 @@ def drawings(hostile: tuple[Verdict, dict[str, Any]]) -> list[str]:
     summary = summarize(verdict, **arguments)
     return [
         figures.certainty_bar(summary["bands"]),
-        figures.heatmap(summary["transition"]),
-        figures.scatter(summary["plane"]),
+        figures.heatmap(summary["confusion"]["transition"]),
+        figures.scatter(summary["map"]),
         *(figures.class_bar(row, 0.5) for row in summary["classes"]["rows"]),
-        *(figures.histogram(panel) for panel in summary["histograms"]["panels"]),
+        *(figures.histogram(panel) for panel in summary["scores"]["panels"]),
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eigenclean.metrics import noise_rate_interval, reliability_curve
-from eigenclean.report.publish import publish, results_folder
+from eigenclean.report import add_evaluation, publish, render, results_folder
 from eigenclean.sources.arrays.memory import MemorySource
 from eigenclean.verdict import Verdict
 
@@ -43,9 +43,25 @@ def test_what_is_known_of_the_truth_is_in_the_report(tmp_path: Path, make: Make)
 def test_the_report_of_an_earlier_verdict_does_not_stay(tmp_path: Path, make: Make) -> None:
     verdict = make()
     publish(tmp_path, verdict, _source(verdict))
-    assert (tmp_path / "report.html").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "verdict.parquet",
+        "summary.json",
+        "report.html",
+        "report.json",
+    }
     publish(tmp_path, verdict, _source(verdict), report=False)
-    assert not (tmp_path / "report.html").exists() and (tmp_path / "summary.json").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"verdict.parquet", "summary.json"}
+
+
+def test_the_report_is_rendered_again_from_its_data(tmp_path: Path, make: Make) -> None:
+    verdict = make()
+    publish(tmp_path, verdict, _source(verdict), command="eigenclean detect pets")
+    before = (tmp_path / "report.html").read_text()
+    assert render(json.loads((tmp_path / "report.json").read_text())) == before
+    add_evaluation(tmp_path / "report.html", Verdict.load(tmp_path), quality={"auroc": 0.75})
+    assert "0.750" in (tmp_path / "report.html").read_text()
+    add_evaluation(tmp_path / "report.html", verdict)  # without figures the page is the first one again
+    assert (tmp_path / "report.html").read_text() == before
 
 
 def test_facts_that_cannot_be_written_leave_nothing_behind(tmp_path: Path, make: Make) -> None:

@@ -154,4 +154,4 @@ def test_unknown_probabilities_and_scores_stay_out_of_json(make: Make) -> None:
     verdict = make(n=30, p_clean=np.full(30, np.nan), score=np.full(30, -np.inf), flagged=np.ones(30, dtype=bool))
     summary = summarize(verdict, features=np.full((30, 3), np.nan))
     json.dumps(summary, allow_nan=False)
-    assert summary["histograms"]["panels"] == []
+    assert summary["scores"]["panels"] == []

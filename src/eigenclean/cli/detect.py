@@ -84,7 +84,7 @@ def detect(
     Images and texts without features are embedded first, see `eigenclean embed`.
     """
     from eigenclean.detect.options import build_detector
-    from eigenclean.report.publish import results_folder
+    from eigenclean.report.run_folder import results_folder
     from eigenclean.scale.resources import choose_engine
     from eigenclean.sources import open_source
     from eigenclean.sources.record import source_record

@@ -36,11 +36,11 @@ def score(
         print_quality({verdict.method: quality})
     page = run / "report.html"
     if report and page.is_file():
-        from eigenclean.report import add_measured
+        from eigenclean.report import add_evaluation
 
         curve = reliability_curve(verdict.p_clean, known.is_clean(verdict.labels))
         try:
-            add_measured(page, verdict, quality=quality, reliability=curve)
+            add_evaluation(page, verdict, quality=quality, reliability=curve)
             mention(f"added to {page}, with a reliability plot")
         except EigencleanError as error:  # the figures are printed; that a page cannot show them is no failure
             mention(f"note: {error}")

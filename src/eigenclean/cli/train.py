@@ -81,7 +81,7 @@ def train(
 
     require("torch", extra="train", caller="eigenclean train")
     from eigenclean.noise import parse_noise
-    from eigenclean.report.publish import results_folder
+    from eigenclean.report.run_folder import results_folder
     from eigenclean.workflows.train import Plan, run_training
 
     if noise is not None:

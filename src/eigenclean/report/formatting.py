@@ -1,11 +1,11 @@
-"""Numbers and strange names as a person would write them."""
+"""Numbers, labels and ids as short printable text."""
 
 import json
 import unicodedata
 from typing import Any
 
 THIN = "\u202f"  # narrow no-break space: groups digits in every language, never breaks a line
-# Direction marks inside a name could turn around the text next to it.
+# Bidirectional control characters in a name would reorder the text next to it.
 _BIDI = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
 
 
@@ -19,7 +19,7 @@ def count(number: float) -> str:
 
 
 def compact(number: float) -> str:
-    """A whole number in at most five signs, for places without room.
+    """A whole number in at most five characters, for narrow places.
 
     >>> compact(9999), compact(12_345), compact(1_250_000), compact(999_999)
     ('9999', '12k', '1.2M', '1.0M')
@@ -30,7 +30,7 @@ def compact(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as anyone wants to read.
+    """A share in percent, rounded for reading: one decimal below 10 %, none above.
 
     >>> [percent(share).replace(THIN, " ") for share in (0, 0.0004, 0.042, 0.2293, 0.9999, 1)]
     ['0 %', '< 0.1 %', '4.2 %', '23 %', '> 99 %', '100 %']
@@ -44,8 +44,17 @@ def percent(share: float) -> str:
     return f"{text}{THIN}%"
 
 
+def fixed_percent(share: float) -> str:
+    """A share in percent with exactly one decimal, for tables and consoles.
+
+    >>> fixed_percent(0.2345), fixed_percent(0)
+    ('23.4 %', '0.0 %')
+    """
+    return f"{100 * share:.1f} %"
+
+
 def between(low: float, high: float) -> str:
-    """An interval of shares; the sign stands once.
+    """An interval of shares, with one percent sign.
 
     >>> between(0.042, 0.2293).replace(THIN, " ")
     '4.2 to 23 %'
@@ -54,7 +63,7 @@ def between(low: float, high: float) -> str:
 
 
 def probability(value: float) -> str:
-    """A probability in percent; a detector may be very sure, but never certain.
+    """A probability in percent that is never shown as 0 or 100: a detector is never certain.
 
     >>> [probability(value).replace(THIN, " ") for value in (0.0, 0.931, 1.0)]
     ['< 0.1 %', '93 %', '> 99 %']
@@ -63,7 +72,7 @@ def probability(value: float) -> str:
 
 
 def in_ten(share: float) -> str:
-    """A share as people say it aloud.
+    """A share in words.
 
     >>> in_ten(0.88), in_ten(0.97), in_ten(0.02)
     ('about 9 in 10', 'nearly all', 'hardly any')
@@ -73,39 +82,39 @@ def in_ten(share: float) -> str:
     return f"about {round(10 * share)} in 10" if share >= 0.05 else "hardly any"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     """The number with its noun.
 
     >>> plural(1, "label"), plural(2, "class", "classes")
     ('1 label', '2 classes')
     """
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
-def plain(value: Any, most: int = 500) -> str:
+def plain(value: Any, max_length: int = 500) -> str:
     r"""Any label, id or text as one printable line that can be written as UTF-8.
 
     >>> plain("a\tb\x00\ud800"), plain(b"caf\xc3\xa9"), plain(7), plain("  ")
     ('a b\ufffd\ufffd', 'café', '7', '(blank)')
     """
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    text = " ".join(text[: 4 * most].split())
+    text = " ".join(text[: 4 * max_length].split())
     if not text.isascii() or not text.isprintable():
         text = "".join(_safe(letter) for letter in text)
-    return short(text, most) or "(blank)"
+    return short(text, max_length) or "(blank)"
 
 
-def short(text: str, most: int) -> str:
-    """The beginning of a text, with an ellipsis where something was cut off.
+def short(text: str, max_length: int) -> str:
+    """The text, cut to ``max_length`` characters with an ellipsis.
 
     >>> short("a long label", 6)
     'a lon…'
     """
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return text if len(text) <= max_length else text[: max_length - 1].rstrip() + "…"
 
 
 def isolate(name: str) -> str:
-    """The name between marks that keep right-to-left letters from reordering the sentence around them."""
+    """The name between Unicode isolates, so that right-to-left letters do not reorder the sentence around it."""
     return name if name.isascii() else f"\u2068{name}\u2069"
 
 

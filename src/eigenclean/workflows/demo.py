@@ -14,7 +14,7 @@ from eigenclean.files import replacing
 from eigenclean.metrics import reliability_curve, score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
-from eigenclean.report.publish import publish, results_folder
+from eigenclean.report.run_folder import publish, results_folder
 from eigenclean.sources.arrays.memory import MemorySource
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.record import source_record

@@ -23,7 +23,7 @@ def in_memory(
     **publishing: Any,
 ) -> dict[str, Any]:
     """Judge features in memory; of several detectors, by the one that finds most of the errors planted."""
-    from eigenclean.report.publish import publish
+    from eigenclean.report.run_folder import publish
 
     started = time.perf_counter()
     found, features, judge = dict(facts), data.features(), judges[0]
@@ -59,7 +59,7 @@ def by_stream(
 ) -> dict[str, Any]:
     """Judge a source larger than memory; the verdict is written as it goes, and moved into place at the end."""
     from eigenclean.files import temporary_beside
-    from eigenclean.report.publish import publish
+    from eigenclean.report.run_folder import publish
     from eigenclean.scale.stream import judge_stream
     from eigenclean.verdict import FILE
 
@@ -90,7 +90,7 @@ def by_dask(
 ) -> dict[str, Any]:
     """Judge a source on a cluster; the verdict becomes a folder of Parquet files, one for each block."""
     from eigenclean.files import temporary_beside
-    from eigenclean.report.publish import publish
+    from eigenclean.report.run_folder import publish
     from eigenclean.scale.dask import cluster, judge_dask
     from eigenclean.verdict import FILE
 

@@ -1,19 +1,13 @@
 """The page about a training run: how accuracy and selection developed, and the last verdict."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from eigenclean.files import write_text
-from eigenclean.report import formatting as words
+from eigenclean.report import render_page, summarize
 from eigenclean.report.figures.histogram import histogram
-from eigenclean.report.figures.lines import lines
-from eigenclean.report.render import content_policy
-from eigenclean.report.summarize import summarize
+from eigenclean.report.formatting import plain
 from eigenclean.train import RobustClassifier
 from eigenclean.workflows.train_callbacks import BINS, Rounds
 from eigenclean.workflows.trained_eigenvectors import EigenvectorFigure, TrainedEigenvectors
@@ -68,17 +62,13 @@ def summarize_run(
         "classes": _by_class(model, rounds),
         "panels": [_panel(one) for one in _chosen([one for one in rounds if "scores" in one])],
         "eigenvectors": list(eigenvectors),
-        "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "measured")},
+        "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "evaluation")},
     }
 
 
 def render_run(summary: Mapping[str, Any]) -> str:
     """The page for what `summarize_run` gave."""
-    environment = _environment()
-    assert environment.loader is not None
-    style = environment.loader.get_source(environment, "run.css")[0].strip()
-    page = environment.get_template("run.html")
-    return page.render(**summary, style=Markup(style), policy=content_policy(style, ""))
+    return render_page("train.html", summary, package="eigenclean.workflows")
 
 
 def _series(history: Sequence[Mapping[str, Any]], wanted: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -112,8 +102,7 @@ def _by_class(model: RobustClassifier, rounds: Sequence[Mapping[str, Any]]) -> l
         return []
     shares = rounds[-1]["kept_by_class"]
     rows = [
-        {"label": words.plain(label), "kept": share}
-        for label, share in zip(model.classes_.tolist(), shares, strict=True)
+        {"label": plain(label), "kept": share} for label, share in zip(model.classes_.tolist(), shares, strict=True)
     ]
     return sorted(rows, key=lambda row: float(row["kept"]))[:_MOST_CLASSES]
 
@@ -143,17 +132,3 @@ def _panel(one: Mapping[str, Any]) -> dict[str, Any]:
     }
     assert len(kept) == BINS
     return {"epoch": one["epoch"], "known": known, "picture": histogram(drawn)}
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("eigenclean.workflows"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {name: getattr(words, name) for name in ("count", "percent", "probability", "short")}
-    environment.globals["lines"] = lines
-    return environment

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eigenclean.arrays import Array
-from eigenclean.report.formatting import plain, short
+from eigenclean.report import plain, short
 
 _MOST_NAMES = 20  # on an axis
 

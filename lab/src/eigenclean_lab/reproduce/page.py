@@ -1,15 +1,11 @@
 """The page about an experiment: its table, its picture, and what it shows of what the paper says."""
 
 import base64
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from eigenclean.files import write_text
-from eigenclean.report.render import content_policy
+from eigenclean.report import render_page
 from eigenclean.version import __version__
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table
@@ -17,7 +13,7 @@ from eigenclean_lab.reproduce.formatting import differences, header, lines
 from eigenclean_lab.reproduce.plot import draw
 from eigenclean_lab.reproduce.profiles import Profile
 
-_STYLES = ("run.css", "reproduce.css")
+_STYLES = ("page.css", "reproduce.css")
 
 
 def write_page(table: Table, profile: Profile, folder: Path, *, as_released: bool = False) -> Path:
@@ -33,9 +29,6 @@ def write_page(table: Table, profile: Profile, folder: Path, *, as_released: boo
 
 def render(table: Table, profile: Profile, picture: str, *, as_released: bool = False) -> str:
     """The page as HTML."""
-    environment = _environment()
-    assert environment.loader is not None
-    style = "\n".join(environment.loader.get_source(environment, name)[0].strip() for name in _STYLES)
     cells = [cell for own in table.cells.values() for cell in own if cell.status == "measured"]
     facts: dict[str, Any] = {
         "experiment": table.experiment,
@@ -53,8 +46,7 @@ def render(table: Table, profile: Profile, picture: str, *, as_released: bool = 
         "picture": base64.b64encode(picture.encode()).decode() if picture else "",
         "version": __version__,
     }
-    page = environment.get_template("reproduce.html")
-    return page.render(**facts, style=Markup(style), policy=content_policy(style, ""))
+    return render_page("reproduce.html", facts, package="eigenclean_lab.reproduce", styles=_STYLES)
 
 
 def stand_ins(table: Table, profile: Profile) -> list[tuple[str, str]]:
@@ -67,14 +59,3 @@ def stand_ins(table: Table, profile: Profile) -> list[tuple[str, str]]:
                     kind = "trainings" if part.kind == "train" else "features"
                     found[f"{column.data}, {kind}"] = profile.data(part.kind, column.data).says
     return list(found.items())
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("eigenclean_lab.reproduce"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )

@@ -15,7 +15,7 @@ from eigenclean.report.figures.svg import picture, tag, text, title
 from eigenclean.report.formatting import isolate, percent, plain, short
 
 _SMALLEST_SHARE = 1e-6  # the lower end of the logarithmic axis
-MOST_ROWS = 24  # classes in the heatmap; more would be thinner than a line of text
+MAX_ROWS = 24  # classes in the heatmap; more would be thinner than a line of text
 _ROW, _LEFT, _RIGHT, _TOP = 20, 110, 20, 10
 _NAME_LENGTH = 14
 
@@ -64,7 +64,7 @@ def shift(measured: Mapping[str, Any]) -> Markup:
     axes = Axes.of((-0.5, len(names) - 0.5), (0.0, 1.0), margins=(10, 150, 40, 48))
     parts = [
         *axes.y_ticks([0, 0.25, 0.5, 0.75, 1], lambda sine: f"{sine:g}"),
-        *axes.x_ticks([(at, short(names[at], 8)) for at in _some(len(names), 10)], "class"),
+        *axes.x_ticks([(at, short(names[at], 8)) for at in _evenly_spaced(len(names), 10)], "class"),
     ]
     for number, component in enumerate(measured["components"]):
         for at, sine in enumerate(rows[number]):
@@ -80,7 +80,7 @@ def shift(measured: Mapping[str, Any]) -> Markup:
 def alignment(measured: Mapping[str, Any]) -> Markup:
     """Separation of right from wrong labels along directions a(φ), relative to the best one: a row per class."""
     names, angles = [plain(name) for name in measured["classes"]], measured["angles"]
-    shown = [k for k, best in enumerate(measured["best"]) if best is not None and best > 0][:MOST_ROWS]
+    shown = [k for k, best in enumerate(measured["best"]) if best is not None and best > 0][:MAX_ROWS]
     width = 520
     step = (width - _LEFT - _RIGHT) / len(angles)
     parts = []
@@ -112,6 +112,6 @@ def alignment(measured: Mapping[str, Any]) -> Markup:
     return picture(width, base + 24, *parts, label=label, class_="figure alignment")
 
 
-def _some(n: int, most: int) -> Sequence[int]:
-    """At most ``most`` evenly spaced positions of ``n``."""
-    return range(0, n, -(-n // most))
+def _evenly_spaced(n: int, limit: int) -> Sequence[int]:
+    """At most ``limit`` evenly spaced positions of ``n``."""
+    return range(0, n, -(-n // limit))

@@ -9,8 +9,8 @@ from eigenclean.report.figures.svg import picture, tag, text, title
 from eigenclean.report.formatting import isolate, percent, short
 
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
-_MOST_LETTERS = 18
-_NUMBERS_UP_TO = 12  # more classes leave no room for numbers
+_MAX_LETTERS = 18
+_MAX_NUMBERED = 12  # more classes leave no room for numbers
 
 
 def heatmap(transition: dict[str, Any]) -> Markup:
@@ -20,9 +20,9 @@ def heatmap(transition: dict[str, Any]) -> Markup:
     """
     names: list[str] = transition["labels"]
     rates: list[list[float]] = transition["rates"]
-    shown = [short(name, _MOST_LETTERS) for name in names]
+    shown = [short(name, _MAX_LETTERS) for name in names]
     longest = max(map(_width, shown), default=1)
-    step = 38 if len(names) <= _NUMBERS_UP_TO else 28
+    step = 38 if len(names) <= _MAX_NUMBERED else 28
     slanted = longest > 3 * _LETTER
     left = max(60, longest + 16)  # room for "right" at least
     top = (longest * 0.72 if slanted else 14) + 32
@@ -58,7 +58,7 @@ def _cell(names: list[str], i: int, j: int, rate: float, most: float, x: float, 
     strength = 0.1 + 0.9 * (rate / most) ** 0.6 if i != j else 0.2
     kind = "cell" if i != j else "same"
     inside = [title(words), tag("rect", **box, class_=kind, fill_opacity=round(strength, 2))]
-    if len(names) <= _NUMBERS_UP_TO:
+    if len(names) <= _MAX_NUMBERED:
         tone = "on" if strength > 0.85 else None
         inside.append(
             tag("text", text(_number(rate)), x=x + step / 2, y=y + step / 2 + 4, text_anchor="middle", class_=tone)

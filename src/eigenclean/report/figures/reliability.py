@@ -20,7 +20,7 @@ def reliability(curve: dict[str, Any]) -> Markup:
     parts = [_tick(value) for value in _TICKS]
     parts.append(tag("path", d=path([(_x(0), _y(0)), (_x(1), _y(1))]), class_="ideal"))
     filled = [group for group in bins if group["count"]]
-    points = [(_x(group["said"]), _y(group["was"])) for group in filled]
+    points = [(_x(group["predicted"]), _y(group["observed"])) for group in filled]
     if len(points) > 1:
         parts.append(tag("path", d=path(points), class_="curve right joining"))
     parts += [_dot(group) for group in filled]
@@ -28,7 +28,7 @@ def reliability(curve: dict[str, Any]) -> Markup:
     parts += [_bar(group["count"], number, len(bins), most) for number, group in enumerate(bins)]
     parts.append(tag("text", text("P(right) as the detector says"), x=_x(0.5), y=HEIGHT - 4, text_anchor="middle"))
     parts.append(tag("text", text("were right"), x=_x(0), y=14))
-    label = "Reliability plot. " + "; ".join(_words(group) for group in filled)
+    label = "Reliability plot. " + "; ".join(_describe(group) for group in filled)
     return picture(WIDTH, HEIGHT, *parts, label=label, class_="figure reliability")
 
 
@@ -43,12 +43,12 @@ def _tick(value: float) -> Markup:
 
 
 def _dot(group: dict[str, Any]) -> Markup:
-    x = _x(group["said"])
+    x = _x(group["predicted"])
     return tag(
         "g",
-        title(_words(group)),
+        title(_describe(group)),
         tag("line", x1=x, x2=x, y1=_y(group["low"]), y2=_y(group["high"]), class_="spread"),
-        tag("circle", cx=x, cy=_y(group["was"]), r=5),
+        tag("circle", cx=x, cy=_y(group["observed"]), r=5),
     )
 
 
@@ -66,8 +66,9 @@ def _bar(count: int, number: int, n_bins: int, most: int) -> Markup:
     )  # fmt: skip
 
 
-def _words(group: dict[str, Any]) -> str:
-    return f"said {percent(group['said'])}, were right {percent(group['was'])} of {plural(group['count'], 'label')}"
+def _describe(group: dict[str, Any]) -> str:
+    predicted, observed = percent(group["predicted"]), percent(group["observed"])
+    return f"said {predicted}, were right {observed} of {plural(group['count'], 'label')}"
 
 
 def _x(value: float) -> float:

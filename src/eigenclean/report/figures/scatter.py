@@ -8,14 +8,14 @@ from eigenclean.report.figures.svg import picture, tag, title
 from eigenclean.report.formatting import isolate, plural, probability, short
 
 WIDTH, HEIGHT = 960, 600
-MOST_COLOURS = 10  # more colours than this nobody can tell apart
+MAX_COLOURS = 10  # more cannot be told apart
 _MARGIN = 14
-_MOST_LETTERS = 60
+_MAX_LETTERS = 60
 
 
 def scatter(plane: dict[str, Any]) -> Markup:
     """Dots in the colour of the given class, or grey when there are too many classes for colours."""
-    coloured = plane["n_classes"] <= MOST_COLOURS
+    coloured = plane["n_classes"] <= MAX_COLOURS
     order = sorted(range(plane["n_points"]), key=lambda i: bool(plane["flagged"][i]))
     dots = [_dot(plane, i, coloured) for i in order]
     n_flagged = sum(plane["flagged"])
@@ -43,4 +43,4 @@ def _dot(plane: dict[str, Any], i: int, coloured: bool) -> Markup:
 
 
 def _name(plane: dict[str, Any], code: int) -> str:
-    return isolate(short(plane["labels"][str(code)], _MOST_LETTERS))
+    return isolate(short(plane["labels"][str(code)], _MAX_LETTERS))

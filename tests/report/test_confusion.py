@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenclean.report import render, summarize
-from eigenclean.report.label_transitions import transition
-from eigenclean.report.names import Names
+from eigenclean.report.class_index import ClassIndex
+from eigenclean.report.sections.confusion import transition_matrix
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]
@@ -29,7 +29,7 @@ def _verdict(labels: Any, suggested: Any, **made_by: Any) -> Verdict:
 @given(rows=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), min_size=1, max_size=80))
 def test_without_the_detectors_own_it_is_counted_from_the_flags(rows: list[tuple[int, int]]) -> None:
     labels, suggested = zip(*rows, strict=True)
-    made = transition(Names.of(_verdict(labels, suggested)), None)
+    made = transition_matrix(ClassIndex.of(_verdict(labels, suggested)), None)
     pairs, right = Counter((s, g) for g, s in rows), Counter(suggested)
     involved = sorted({label for pair in pairs if pair[0] != pair[1] for label in pair})
     if not involved:
@@ -54,7 +54,7 @@ def _matrix(k: int, rate: float) -> list[list[float]]:
 
 def test_the_detectors_own_is_shown_as_it_is_without_its_dust(make: Make) -> None:
     verdict = make(n=900, n_classes=6, made_by={"method": "judge", "transition": _matrix(6, 0.2)})
-    made = summarize(verdict)["transition"]
+    made = summarize(verdict)["confusion"]["transition"]
     assert made["by_detector"] is True
     assert made["labels"] == list("012345")
     rates = np.array(made["rates"])
@@ -71,7 +71,7 @@ def test_of_many_classes_the_most_frequent_errors_are_shown(make: Make) -> None:
         matrix[right, given_label] += 0.3
     verdict = make(n=7700, n_classes=77, rate=0.0, labels=np.arange(7700) % 77,
                    made_by={"method": "judge", "transition": matrix.tolist()})  # fmt: skip
-    made = summarize(verdict)["transition"]
+    made = summarize(verdict)["confusion"]["transition"]
     assert len(made["labels"]) == 20
     assert made["n_hidden"] == 57
     assert {"10", "40", "41", "3", "76", "0"} <= set(made["labels"])
@@ -97,20 +97,22 @@ def test_of_many_classes_the_most_frequent_errors_are_shown(make: Make) -> None:
 def test_what_is_no_transition_matrix_of_these_classes_is_not_believed(make: Make, matrix: Any) -> None:
     verdict = make(n_classes=3, made_by={"method": "me", "transition": matrix})
     summary = summarize(verdict)
-    assert summary["transition"] == summarize(make(n_classes=3, made_by="me"))["transition"]
-    assert summary["transition"]["by_detector"] is False
+    assert (
+        summary["confusion"]["transition"] == summarize(make(n_classes=3, made_by="me"))["confusion"]["transition"]
+    )
+    assert summary["confusion"]["transition"]["by_detector"] is False
     assert "if every suggestion is right" in render(summary)
-    json.dumps(summary["transition"], allow_nan=False)
+    json.dumps(summary["confusion"]["transition"], allow_nan=False)
 
 
 def test_nothing_moved_nothing_shown(make: Make) -> None:
     clean = make(flagged=np.zeros(300, dtype=bool))
     page = render(summarize(clean))
-    assert summarize(clean)["transition"] is None
+    assert summarize(clean)["confusion"]["transition"] is None
     assert "What is taken for what" not in page
     assert '<a href="#confusion">' not in page
     still = make(
         made_by={"method": "judge", "transition": np.eye(5).tolist()}
     )  # flags, but a matrix without errors
-    assert summarize(still)["transition"] is None
+    assert summarize(still)["confusion"]["transition"] is None
     assert "Top confusions among the flags" in render(summarize(still))

@@ -1,17 +1,13 @@
-"""What was measured where the truth is known: figures, and how far the probabilities can be believed."""
+"""The verdict measured against the known truth: quality figures and the reliability of the probabilities."""
 
-import hashlib
-from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.shares import wilson_interval
 from eigenclean.report.formatting import percent
-from eigenclean.verdict import Verdict
+from eigenclean.report.sections.base import ReportInput, finite
 
-_QUALITY = (  # key, name, what it says; shares are shown in percent
+_QUALITY = (  # key, name, explanation, whether it is a share and shown in percent
     ("noisy_precision", "Flags that are right", "precision of the flags", True),
     ("noisy_recall", "Wrong labels found", "recall of the flags", True),
     ("noisy_f", "F score of the flags", "balance of the two", True),
@@ -27,40 +23,25 @@ _QUALITY = (  # key, name, what it says; shares are shown in percent
 )
 
 
-def measured(
-    verdict: Verdict, quality: Mapping[str, Any] | None, reliability: Reliability | None
-) -> dict[str, Any]:
-    """The part of the summary that needs the truth; without it, the lists are empty."""
+def evaluation(inputs: ReportInput) -> dict[str, Any]:
+    """Quality figures and the reliability curve; without the truth there are none."""
     measures = []
     for key, name, meaning, is_share in _QUALITY:
-        value = finite((quality or {}).get(key))
+        value = finite((inputs.quality or {}).get(key))
         if value is not None:
             text = percent(value) if is_share else f"{value:.3f}"
             measures.append({"key": key, "name": name, "meaning": meaning, "value": value, "text": text})
     texts = {measure["key"]: measure["text"] for measure in measures}
     return {
-        "verdict": fingerprint(verdict),
         "measures": measures,
-        "right_flags": texts.get("noisy_precision") if verdict.n_flagged else None,
-        "reliability": None if reliability is None else _curve(reliability),
+        "right_flags": texts.get("noisy_precision") if inputs.verdict.n_flagged else None,
+        "reliability": None if inputs.reliability is None else _curve(inputs.reliability),
     }
-
-
-def fingerprint(verdict: Verdict) -> str:
-    """Tells this verdict from others, so that nobody adds figures to the report of another run."""
-    digest = hashlib.sha256(np.ascontiguousarray(verdict.p_clean, dtype=np.float64).tobytes())
-    digest.update(np.packbits(verdict.flagged).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def finite(value: Any) -> float | None:
-    """The number, or None where there is none that JSON could hold."""
-    return float(value) if value is not None and np.isfinite(value) else None
 
 
 def _curve(reliability: Reliability) -> dict[str, Any]:
     low, high = wilson_interval(reliability.observed, reliability.count)
-    columns = {"said": reliability.mean_predicted, "was": reliability.observed, "low": low, "high": high}
+    columns = {"predicted": reliability.mean_predicted, "observed": reliability.observed, "low": low, "high": high}
     return {
         "error": reliability.expected_error,
         "bins": [

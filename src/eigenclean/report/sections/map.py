@@ -1,53 +1,54 @@
-"""The features seen from the side where they spread most: two principal components of a sample."""
+"""A map of the data: two principal components of a sample of the features."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenclean.arrays import Array, Floats, Ints
+from eigenclean.arrays import Floats, Ints
 from eigenclean.errors import InvalidData
-from eigenclean.report.names import Names
+from eigenclean.report.formatting import plain
+from eigenclean.report.sections.base import ReportInput
 from eigenclean.verdict import Verdict
 
-MOST_POINTS = 2500
-MOST_SUSPECTS = 500  # of these, chosen for being suspects: rare errors must not drown
-_MOST_BYTES = 1 << 28
-_ROUNDS = 12
+MAX_POINTS = 2500
+MAX_SUSPECTS = 500  # suspects that are always among the points, however rare they are
+_MAX_BYTES = 1 << 28
+_ITERATIONS = 12
 
 
-Features = ArrayLike | Callable[[Ints], Array]  # all of them, or a function that fetches those of some rows
-
-
-def plane(verdict: Verdict, names: Names, features: Features | None) -> dict[str, Any] | None:
+def feature_map(inputs: ReportInput) -> dict[str, Any] | None:
     """Points of a fixed random sample and of the worst suspects, in [0, 1] x [0, 1]; None without features."""
+    verdict, classes, features = inputs.verdict, inputs.classes, inputs.features
     if features is None or len(verdict) == 0:
         return None
     if callable(features):
-        rows = _sampled(verdict, MOST_POINTS)
+        rows = _sample_rows(verdict, MAX_POINTS)
         block = np.asarray(features(rows)).astype(np.float32)
     else:
-        rows, block = _some(verdict, features)
-    points, explained = principal_plane(np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0))
+        rows, block = _sample(verdict, features)
+    points, explained = project(np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0))
     p_wrong = 1.0 - np.nan_to_num(np.asarray(verdict.p_clean)[rows], nan=0.5)
     flagged = np.asarray(verdict.flagged)[rows]
-    suggested = names.given[rows]
-    suggested[flagged] = names.suggested[np.searchsorted(names.flagged, rows[flagged])]
+    given = classes.given[rows]
+    suggested = given.copy()
+    suggested[flagged] = classes.suggested[np.searchsorted(classes.flagged, rows[flagged])]
     return {
         "n_points": len(rows),
         "explained": explained,
         "x": points[:, 0].round(4).tolist(),
         "y": points[:, 1].round(4).tolist(),
-        "row": rows.tolist(),
-        "given": names.given[rows].tolist(),
+        "given": given.tolist(),
         "suggested": suggested.tolist(),
         "flagged": flagged.tolist(),
         "p_wrong": p_wrong.astype(float).round(3).tolist(),
+        "ids": [plain(verdict.ids[row].item(), 80) for row in rows.tolist()],
+        "labels": {str(k): classes.names[k] for k in np.union1d(given, suggested).tolist()},
+        "n_classes": classes.n_given,
     }
 
 
-def _some(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
+def _sample(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
     table = features if isinstance(features, np.ndarray) else np.asarray(features)
     if len(table) != len(verdict) or table.ndim < 2 or table.dtype.kind not in "fiub":
         raise InvalidData(
@@ -55,46 +56,46 @@ def _some(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
             f"got shape {table.shape} of type {table.dtype}"
         )
     width = int(np.prod(table.shape[1:]))
-    rows = _sampled(verdict, min(MOST_POINTS, max(2, _MOST_BYTES // (4 * max(1, width)))))
+    rows = _sample_rows(verdict, min(MAX_POINTS, max(2, _MAX_BYTES // (4 * max(1, width)))))
     return rows, table[rows].reshape(len(rows), width).astype(np.float32)
 
 
-def principal_plane(block: Floats) -> tuple[Floats, float]:
+def project(block: Floats) -> tuple[Floats, float]:
     """The rows, at unit length, on their first two principal axes in the unit square; and the share these explain.
 
-    >>> points, explained = principal_plane(np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0]], dtype=np.float32))
+    >>> points, explained = project(np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0]], dtype=np.float32))
     >>> points.min() >= 0 and points.max() <= 1, round(explained, 3)
     (np.True_, 1.0)
     """
     length = np.linalg.norm(block, axis=1, keepdims=True)
     block = block / np.where(length > 0, length, 1)
     block -= block.mean(axis=0)
-    # Subspace iteration: two axes of a thousand do not deserve a full decomposition.
+    # Subspace iteration: two of a thousand axes do not need a full decomposition.
     basis = np.random.default_rng(0).standard_normal((block.shape[1], min(8, *block.shape)), dtype=np.float32)
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         basis = np.linalg.qr(block.T @ (block @ basis))[0]
     inner = block @ basis
-    values, turn = np.linalg.eigh((inner.T @ inner).astype(np.float64))
-    turn = turn[:, ::-1][:, :2]
+    values, rotation = np.linalg.eigh((inner.T @ inner).astype(np.float64))
+    rotation = rotation[:, ::-1][:, :2]
     points = np.zeros((len(block), 2))
-    points[:, : turn.shape[1]] = inner @ turn
-    points *= np.where(np.abs(points.max(axis=0)) < np.abs(points.min(axis=0)), -1, 1)  # a sign that stays
+    points[:, : rotation.shape[1]] = inner @ rotation
+    points *= np.where(np.abs(points.max(axis=0)) < np.abs(points.min(axis=0)), -1, 1)  # a fixed sign convention
     total = float(np.sum(block**2, dtype=np.float64))
     explained = float(values[::-1][:2].sum()) / total if total > 0 else 0.0
     low, high = points.min(axis=0), points.max(axis=0)
     return (points - low) / np.where(high > low, high - low, 1), min(1.0, explained)
 
 
-def _sampled(verdict: Verdict, most: int) -> Ints:
-    """All rows when they fit; else a uniform sample, and the worst suspects beside it."""
-    if len(verdict) <= most:
+def _sample_rows(verdict: Verdict, max_rows: int) -> Ints:
+    """All rows if they are at most ``max_rows``; otherwise a uniform sample and the worst suspects."""
+    if len(verdict) <= max_rows:
         return np.arange(len(verdict))
-    suspects = verdict.suspects(min(MOST_SUSPECTS, most // 5))
-    # Drawing a few too many and dropping the repeats costs less than a permutation of all rows.
-    drawn = np.random.default_rng(0).integers(0, len(verdict), 2 * most)
+    suspects = verdict.suspects(min(MAX_SUSPECTS, max_rows // 5))
+    # Drawing with replacement and dropping repeats costs less than permuting all rows.
+    drawn = np.random.default_rng(0).integers(0, len(verdict), 2 * max_rows)
     rows = dict.fromkeys(suspects.tolist())
     for row in drawn.tolist():
-        if len(rows) == most:
+        if len(rows) == max_rows:
             break
         rows[row] = None
     return np.array(sorted(rows), dtype=np.intp)

@@ -1,5 +1,6 @@
-"""What is known of the truth gets into the report, when it is written and afterwards."""
+"""The evaluation against the truth: its numbers, its plot, and adding it to a report that is already written."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from eigenclean import report
 from eigenclean.arrays import Bools
 from eigenclean.errors import InvalidData
 from eigenclean.metrics import Reliability, reliability_curve
-from eigenclean.report import add_measured, figures, render, summarize, write_report
-from eigenclean.report.measured import fingerprint, measured
+from eigenclean.report import add_evaluation, figures, render, summarize, write_report
+from eigenclean.report.sections import ReportInput
+from eigenclean.report.sections.evaluation import evaluation
+from eigenclean.report.sections.run import verdict_hash
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]
@@ -30,25 +34,25 @@ def _curve(verdict: Verdict) -> Reliability:
 
 def test_quality_leaves_out_what_is_not_known(make: Make) -> None:
     quality = {"f": None, "auroc": 0.5, "ece": float("nan"), "other": 1}
-    measures = summarize(make(), quality=quality)["measured"]["measures"]
+    measures = summarize(make(), quality=quality)["evaluation"]["measures"]
     assert [(measure["name"], measure["text"]) for measure in measures] == [("AUROC", "0.500")]
 
 
 def test_the_curve_has_wilson_intervals_and_empty_groups_have_none(make: Make) -> None:
     verdict = make(n=40)
     curve = _curve(verdict)
-    made = summarize(verdict, quality=QUALITY, reliability=curve)["measured"]["reliability"]
+    made = summarize(verdict, quality=QUALITY, reliability=curve)["evaluation"]["reliability"]
     assert made["error"] == pytest.approx(curve.expected_error)
     assert 0 in curve.count
     for number, group in enumerate(made["bins"]):
         assert group["count"] == curve.count[number]
         if not group["count"]:
-            assert group["said"] is group["was"] is group["low"] is group["high"] is None
+            assert group["predicted"] is group["observed"] is group["low"] is group["high"] is None
             continue
         hits = round(curve.observed[number] * group["count"])
         expected = binomtest(hits, group["count"]).proportion_ci(0.9, method="wilson")
         assert (group["low"], group["high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
-        assert (group["said"], group["was"]) == (curve.mean_predicted[number], curve.observed[number])
+        assert (group["predicted"], group["observed"]) == (curve.mean_predicted[number], curve.observed[number])
 
 
 def test_the_plot_puts_right_probabilities_on_the_diagonal() -> None:
@@ -81,7 +85,7 @@ def test_the_plot_counts_its_labels_and_says_them() -> None:
 def _plot(curve: Reliability) -> ElementTree.Element:
     nothing = np.zeros(0)
     verdict = Verdict(nothing, nothing, nothing, nothing, nothing.astype(bool), nothing, nothing)
-    part = measured(verdict, QUALITY, curve)["reliability"]
+    part = evaluation(ReportInput(verdict, quality=QUALITY, reliability=curve))["reliability"]
     root = ElementTree.fromstring(figures.reliability(part))
     for element in root.iter():
         assert element.tag in {"svg", "g", "rect", "line", "circle", "path", "text", "title"}
@@ -95,45 +99,51 @@ def test_a_report_that_learns_the_truth_later_is_the_one_that_knew_it(
     verdict, arguments = hostile
     unaware = arguments | {"quality": None, "reliability": None}
     knew = arguments | {"quality": QUALITY, "reliability": _curve(verdict)}
-    path = write_report(tmp_path / "later.html", verdict, **unaware)
+    path = write_report(tmp_path / "later.html", verdict, **unaware, save_data=True)
     assert "nobody has checked them" in path.read_text()
     expected = write_report(tmp_path / "at once.html", verdict, **knew).read_text()
     for _ in range(2):  # again replaces
-        add_measured(path, verdict, quality=QUALITY, reliability=_curve(verdict))
-        assert _squeezed(path.read_text()) == _squeezed(expected)
+        add_evaluation(path, verdict, quality=QUALITY, reliability=_curve(verdict))
+        assert path.read_text() == expected
     assert path.read_text().count("Can P(right) be taken at its word?") == 1
     assert "88\u202f% of the flags are right" in path.read_text()
-    add_measured(path, verdict)  # and nothing known takes it away
+    add_evaluation(path, verdict)  # and nothing known takes it away
     assert "nobody has checked them" in path.read_text()
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["at once.html", "later.html"]
-
-
-def _squeezed(page: str) -> str:
-    return "\n".join(line.strip() for line in page.splitlines() if line.strip())
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["at once.html", "later.html", "later.json"]
 
 
 def test_a_saved_verdict_knows_its_report(tmp_path: Path, make: Make) -> None:
     for dtype in (np.float64, np.float32):
         verdict = make(p_clean=make().p_clean.astype(dtype))
         verdict.save(tmp_path)
-        assert fingerprint(Verdict.load(tmp_path)) == fingerprint(verdict)
+        assert verdict_hash(Verdict.load(tmp_path)) == verdict_hash(verdict)
     flipped = make(flagged=~make().flagged)
-    assert len({fingerprint(other) for other in (make(), flipped, make(seed=1))}) == 3
+    assert len({verdict_hash(other) for other in (make(), flipped, make(seed=1))}) == 3
 
 
-@pytest.mark.parametrize("page", ["another verdict", "another version"])
-def test_figures_do_not_get_into_the_report_of_another_run(tmp_path: Path, make: Make, page: str) -> None:
-    path = tmp_path / "report.html"
-    if page == "another verdict":
-        write_report(path, make(seed=1))
-    else:
-        path.write_bytes(b"<p>Label report</p>\xff")
+@pytest.mark.parametrize("data", ["another verdict", "another version", "damaged", "missing"])
+def test_an_evaluation_is_not_added_to_the_report_of_another_run(tmp_path: Path, make: Make, data: str) -> None:
+    path, saved = tmp_path / "report.html", tmp_path / "report.json"
+    write_report(path, make(seed=1 if data == "another verdict" else 0), save_data=True)
+    if data == "another version":
+        summary = json.loads(saved.read_text())
+        del summary["scores"]
+        saved.write_text(json.dumps(summary))
+    elif data == "damaged":
+        saved.write_bytes(b"[{\xff")
+    elif data == "missing":
+        saved.unlink()
     before = path.read_bytes()
-    with pytest.raises(
-        InvalidData, match=r"report\.html is not the report of this verdict; run `eigenclean detect`"
-    ):
-        add_measured(path, make(), quality=QUALITY)
+    with pytest.raises(InvalidData, match=r"cannot be updated: report\.json .* run `eigenclean detect` again"):
+        add_evaluation(path, make(), quality=QUALITY)
     assert path.read_bytes() == before
+
+
+def test_the_former_name_works_with_a_warning(tmp_path: Path, make: Make) -> None:
+    path = write_report(tmp_path / "report.html", make(), save_data=True)
+    with pytest.warns(DeprecationWarning, match="add_evaluation"):
+        report.add_measured(path, make(), quality=QUALITY)
+    assert "Measured against the known truth" in path.read_text()
 
 
 def test_without_flags_nobody_says_how_many_of_them_are_right(make: Make) -> None:

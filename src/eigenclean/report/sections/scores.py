@@ -1,4 +1,4 @@
-"""Raw scores of each class as a histogram, with the mixture the detector cut them by."""
+"""Histograms of the raw scores of each class, with the mixture that the detector's cut was fitted by."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,57 +7,62 @@ import numpy as np
 from scipy import stats
 
 from eigenclean.arrays import Bools, ClassRows, Float64s
-from eigenclean.report.names import Names
-from eigenclean.verdict import Verdict
+from eigenclean.report.sections.base import ReportInput
 
-MOST_CLASSES = 24
+MAX_CLASSES = 24
 BINS = 32
 _CURVE_POINTS = 65
-_NARROW = 0.3  # with classes narrower than this share of the common axis, each gets its own
+_NARROW = 0.3  # classes narrower than this share of a common axis get axes of their own
 
 
-def histograms(verdict: Verdict, names: Names, mixture: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Panels of the most suspicious classes: counts per bin of kept and flagged labels, curves, boundary."""
-    n_flagged = names.sizes(names.flagged)
-    shown = np.lexsort((np.arange(names.n_given), -names.sizes(), -n_flagged))[:MOST_CLASSES]
-    groups = ClassRows.of(names.given, names.n_given)
+def score_histograms(inputs: ReportInput) -> dict[str, Any]:
+    """Panels of the classes with most flags: counts per bin of kept and flagged labels, fitted curves, boundary."""
+    verdict, classes = inputs.verdict, inputs.classes
+    mixture: Mapping[str, Any] | None = inputs.made_by.get("mixture")
+    n_flagged = classes.count_given(classes.flagged)
+    shown = np.lexsort((np.arange(classes.n_given), -classes.count_given(), -n_flagged))[:MAX_CLASSES]
+    groups = ClassRows.of(classes.given, classes.n_given)
     score, flagged = np.asarray(verdict.score, dtype=np.float64), np.asarray(verdict.flagged)
     members = {k: rows[np.isfinite(score[rows])] for k in shown.tolist() if len(rows := groups[k])}
     members = {k: rows for k, rows in members.items() if len(rows)}
-    ranges = _ranges([score[rows] for rows in members.values()])
+    ranges = _axis_ranges([score[rows] for rows in members.values()])
     panels = [
-        {"label": names.text[k], **_panel(score[rows], flagged[rows], axis), **_fitted(mixture, k, axis, len(rows))}
+        {
+            "label": classes.names[k],
+            **_counts(score[rows], flagged[rows], axis),
+            **_fitted(mixture, k, axis, len(rows)),
+        }
         for (k, rows), axis in zip(members.items(), ranges, strict=True)
     ]
     return {
         "panels": panels,
-        "n_hidden": names.n_given - len(panels),
+        "n_hidden": classes.n_given - len(panels),
         "common_axis": len(set(ranges)) <= 1,
         "has_mixture": any(panel["curves"] for panel in panels),
         "has_boundary": any(panel["boundary"] is not None for panel in panels),
     }
 
 
-def _ranges(scores: list[Float64s]) -> list[tuple[float, float]]:
-    """The axis of each class: the same for all when that leaves every class readable."""
+def _axis_ranges(scores: list[Float64s]) -> list[tuple[float, float]]:
+    """The range of each class's axis: a common one where every class stays readable on it."""
     if not scores:
         return []
-    # A few stray values would squeeze the rest into one bar; they are counted in the outermost bins.
-    own = [tuple(np.quantile(values, (0.002, 0.998), method="nearest").tolist()) for values in scores]
-    low, high = min(pair[0] for pair in own), max(pair[1] for pair in own)
-    width = float(np.median([pair[1] - pair[0] for pair in own]))
-    pairs = [(low, high)] * len(own) if width >= _NARROW * (high - low) else own
+    # Outliers would squeeze all other values into one bar; they are counted in the outermost bins.
+    ranges = [tuple(np.quantile(values, (0.002, 0.998), method="nearest").tolist()) for values in scores]
+    low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
+    width = float(np.median([pair[1] - pair[0] for pair in ranges]))
+    pairs = [(low, high)] * len(ranges) if width >= _NARROW * (high - low) else ranges
     return [_widened(low, high) for low, high in pairs]
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """Room around scores that are all the same, however large they are."""
+    """The range, widened where all scores are equal up to rounding."""
     size = max(abs(low), abs(high))
     room = max(0.5, 1e-3 * size)
     return (low, high) if high - low > 1e-12 * size else (low - room, high + room)
 
 
-def _panel(scores: Float64s, flagged: Bools, axis: tuple[float, float]) -> dict[str, Any]:
+def _counts(scores: Float64s, flagged: Bools, axis: tuple[float, float]) -> dict[str, Any]:
     low, high = axis
     bins = np.clip((BINS * ((scores - low) / (high - low))).astype(np.intp), 0, BINS - 1)
     return {
@@ -89,10 +94,10 @@ def _curves(
     heights = np.zeros((2, _CURVE_POINTS))
     for component, weight in enumerate(np.asarray(weights, dtype=np.float64)[:2]):
         if np.isfinite(weight) and weight >= 1e-3:
-            with np.errstate(all="ignore"):  # a component that collapsed to a point has no curve, and that is all
+            with np.errstate(all="ignore"):  # a component that collapsed to a point has no curve
                 heights[component] = _density(mixture, k, component, x) * weight * n * (axis[1] - axis[0]) / BINS
     heights = np.nan_to_num(heights, nan=0.0, posinf=1e9).round(3)
-    if not _entry(mixture, "split", k, default=True):  # two components that did not pay are one group
+    if not _entry(mixture, "split", k, default=True):  # the cut rejected two components: draw their sum as one
         heights = np.stack([np.zeros(_CURVE_POINTS), heights.sum(axis=0)])
     return [curve.tolist() if curve.any() else None for curve in heights] if heights.any() else []
 
@@ -113,9 +118,9 @@ def _density(mixture: Mapping[str, Any], k: int, component: int, x: Float64s) ->
 
 
 def _beta_range(mixture: Mapping[str, Any], k: int) -> tuple[float, float]:
-    """Where a beta mixture lives: ``range`` for all classes or for each; the unit interval if it is not said."""
-    given = np.asarray(mixture.get("range", (0.0, 1.0)), dtype=np.float64)
-    low, high = (given[k] if given.ndim == 2 else given).tolist()
+    """The support of a beta mixture: its ``range``, common or per class; [0, 1] by default."""
+    support = np.asarray(mixture.get("range", (0.0, 1.0)), dtype=np.float64)
+    low, high = (support[k] if support.ndim == 2 else support).tolist()
     return low, high if high > low else low + 1.0
 
 
@@ -125,6 +130,6 @@ def _boundary(mixture: Mapping[str, Any] | None, k: int) -> float | None:
 
 
 def _entry(mixture: Mapping[str, Any] | None, name: str, k: int, default: Any = None) -> Any:
-    """What the mixture says about class ``k``, if it says anything."""
+    """A parameter of the mixture for class ``k``, or the default where it has none."""
     values = (mixture or {}).get(name)
     return default if values is None or k >= len(values) or values[k] is None else values[k]

@@ -13,7 +13,7 @@ Make = Callable[..., Verdict]
 
 
 def _panels(verdict: Verdict) -> list[dict[str, Any]]:
-    panels: list[dict[str, Any]] = summarize(verdict)["histograms"]["panels"]
+    panels: list[dict[str, Any]] = summarize(verdict)["scores"]["panels"]
     return panels
 
 
@@ -29,7 +29,7 @@ def test_bins_agree_with_a_loop(make: Make) -> None:
 
 
 def test_most_suspicious_classes_first_and_the_rest_counted(make: Make) -> None:
-    histograms = summarize(make(n=5000, n_classes=40))["histograms"]
+    histograms = summarize(make(n=5000, n_classes=40))["scores"]
     flagged = [panel["n_flagged"] for panel in histograms["panels"]]
     assert len(flagged) == 24
     assert flagged == sorted(flagged, reverse=True)
@@ -96,9 +96,9 @@ def test_a_mixture_that_says_little_draws_no_curve(make: Make, mixture: dict[str
 
 def test_classes_on_very_different_scales_get_their_own_axes(make: Make) -> None:
     verdict = make()
-    assert summarize(verdict)["histograms"]["common_axis"]
+    assert summarize(verdict)["scores"]["common_axis"]
     spread = make(score=verdict.score + 100 * verdict.labels)
-    histograms = summarize(spread)["histograms"]
+    histograms = summarize(spread)["scores"]
     assert not histograms["common_axis"]
     assert all(panel["high"] - panel["low"] < 2 for panel in histograms["panels"])
 

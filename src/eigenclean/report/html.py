@@ -1,0 +1,118 @@
+"""The report as one HTML page, and rendering it again when the truth becomes known."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from eigenclean.arrays import Array
+from eigenclean.deprecation import warn_renamed
+from eigenclean.errors import InvalidData
+from eigenclean.files import write_text
+from eigenclean.metrics.calibration import Reliability
+from eigenclean.report.figures.scatter import MAX_COLOURS
+from eigenclean.report.page import render_page
+from eigenclean.report.sections import SECTIONS, ReportInput
+from eigenclean.report.sections.evaluation import evaluation
+from eigenclean.report.sections.run import verdict_hash
+from eigenclean.report.summary import summarize
+from eigenclean.verdict import Verdict
+
+OPEN_CLASSES = 30  # bars shown before the fold
+OPEN_SUSPECTS = 24
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    verdict: Verdict,
+    *,
+    features: ArrayLike | None = None,
+    images: Sequence[Any] | Array | None = None,
+    texts: Sequence[Any] | Array | None = None,
+    run: Mapping[str, Any] | None = None,
+    quality: Mapping[str, Any] | None = None,
+    reliability: Reliability | None = None,
+    save_data: bool = False,
+) -> Path:
+    """Write the report of ``verdict`` to ``path``, whole or not at all.
+
+    The arguments are those of `summarize`. ``save_data`` also writes the summary beside the page, as ``.json``;
+    from it `add_evaluation` renders the page again without features, images and texts.
+    """
+    summary = summarize(
+        verdict,
+        features=features,
+        images=images,
+        texts=texts,
+        run=run,
+        quality=quality,
+        reliability=reliability,
+    )
+    page = render(summary)
+    if save_data:
+        write_report_data(path, summary)
+    write_text(path, page)
+    return Path(path)
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The page for a summary from `summarize`: style, script and images inside, nothing fetched from anywhere."""
+    values = {
+        **summary,
+        "sections": [section for section in SECTIONS if section.is_shown(summary[section.name])],
+        "open_classes": OPEN_CLASSES,
+        "open_suspects": OPEN_SUSPECTS,
+        "max_colours": MAX_COLOURS,
+    }
+    return render_page("report.html", values, styles=["report.css"], script="report.js")
+
+
+def add_evaluation(
+    path: str | os.PathLike[str],
+    verdict: Verdict,
+    *,
+    quality: Mapping[str, Any] | None = None,
+    reliability: Reliability | None = None,
+) -> None:
+    """Render the report of ``verdict`` at ``path`` again, with what was measured against the truth.
+
+    The page is made from the summary that was saved beside it; an earlier evaluation is replaced.
+    """
+    summary = _load_report_data(path, verdict)
+    inputs = ReportInput(verdict, quality=quality, reliability=reliability)
+    write_text(path, render({**summary, "evaluation": evaluation(inputs)}))
+
+
+def add_measured(path: str | os.PathLike[str], verdict: Verdict, **measured: Any) -> None:
+    """The former name of `add_evaluation`."""
+    warn_renamed("eigenclean.report.add_measured", "eigenclean.report.add_evaluation")
+    add_evaluation(path, verdict, **measured)
+
+
+def report_data_path(path: str | os.PathLike[str]) -> Path:
+    """Where the summary of the page at ``path`` is saved."""
+    return Path(path).with_suffix(".json")
+
+
+def write_report_data(path: str | os.PathLike[str], summary: Mapping[str, Any]) -> None:
+    """Save the summary of the page at ``path`` beside it."""
+    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write_text(report_data_path(path), text + "\n")
+
+
+def _load_report_data(path: str | os.PathLike[str], verdict: Verdict) -> dict[str, Any]:
+    """The saved summary, if it is one of this version and about this verdict."""
+    try:
+        summary = json.loads(report_data_path(path).read_text(encoding="utf-8"))
+        complete = all(section.name in summary for section in SECTIONS)
+        if complete and summary["run"]["verdict_hash"] == verdict_hash(verdict):
+            return dict(summary)
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # missing, damaged or of another version: the same answer for all
+    raise InvalidData(
+        f"{path} cannot be updated: {report_data_path(path).name} beside it is not the data of the report of this "
+        "verdict; run `eigenclean detect` again"
+    )
