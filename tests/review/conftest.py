@@ -37,7 +37,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of `eigenclean detect` on 700 digits with pictures, a fifth of them mislabelled; not to be changed."""
+    """A run of `eigenclean detect` on 700 digits with images, a fifth of them mislabelled; not to be changed."""
     folder = tmp_path_factory.mktemp("digits")
     data: Any = load_digits()
     labels = add_noise(data.target[:700], rate=0.2)

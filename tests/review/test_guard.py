@@ -242,10 +242,10 @@ def test_no_file_is_opened_for_a_request(inside: Served, monkeypatch: pytest.Mon
     assert opened == []
 
 
-def test_pictures_of_samples_that_are_not_shown_are_not_served(inside: Served) -> None:
+def test_images_of_samples_that_are_not_shown_are_not_served(inside: Served) -> None:
     review = inside.review
-    assert review.why is not None
-    shown = {*review.suspects.rows.tolist(), *review.why.rows().tolist()}
+    assert review.explanation is not None
+    shown = {*review.suspects.rows.tolist(), *review.explanation.neighbour_rows().tolist()}
     hidden = next(row for row in range(len(review.suspects.verdict)) if row not in shown)
     key, row = review.suspects.key, int(review.suspects.rows[0])
     assert inside.ask("GET", f"/picture/{key}/{row}")[0] == 200

@@ -102,7 +102,7 @@ def test_every_key_does_what_the_help_says(served: Any, look: Look) -> None:
     page.keyboard.press("g")
     expect(page.locator("#grid")).to_be_visible()
     page.keyboard.press("g")
-    expect(page.locator("#one")).to_be_visible()
+    expect(page.locator("#suspect")).to_be_visible()
     page.keyboard.press("f")
     expect(page.locator("#filter-pair")).to_be_focused()
     page.locator("#stage").focus()
@@ -336,7 +336,7 @@ def test_the_policy_stops_what_would_get_through(served: Any, browser: Any) -> N
         "() => new Promise((done) => { const i = new Image(); i.onerror = () => done(true);"
         " i.onload = () => done(false); i.src = 'data:image/png;base64,iVBORw0KGgo='; })"
     )
-    assert broken  # pictures come from the server alone
+    assert broken  # images come from the server alone
     assert page.evaluate("window.pwned === undefined")
     page.context.close()
 
@@ -408,7 +408,7 @@ def test_text_stands_out_from_its_background(served: Any, look: Look, scheme: st
     judged(page, 0)
     page.keyboard.press("a")
     judged(page, 1)
-    expect(page.locator("#why li").first).to_be_visible()
+    expect(page.locator("#alignment li").first).to_be_visible()
     ratios = page.evaluate(_CONTRAST)
     assert len(ratios) > 40
     assert [(words, round(ratio, 2)) for words, ratio in ratios if ratio < 4.5] == []
@@ -537,7 +537,7 @@ def test_a_run_without_its_source_can_still_be_judged(
     assert "gone.npz" in review.notes[0]
     page = look(serving(review).guard.link).page
     judged(page, 0)
-    expect(page.locator("#show")).to_contain_text("gone.npz")
+    expect(page.locator("#sample")).to_contain_text("gone.npz")
     page.keyboard.press("a")
     judged(page, 1)
     page.keyboard.press("g")

@@ -14,7 +14,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.pictures import LARGE, SMALL, Pictures
+from eigenclean.review.images import LARGE, SMALL, SampleImages
 from eigenclean.review.store import KEEP, RELABEL, UNSURE, Change
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources.images.files import ImageFiles
@@ -63,7 +63,7 @@ def test_items_have_what_the_source_has(opened: Review, mails: Path, tmp_path: P
     texts.close()
 
 
-def test_a_table_without_pictures_or_texts_shows_features(tmp_path: Path) -> None:
+def test_a_table_without_images_or_texts_shows_features(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 300)
     features = 4 * rng.standard_normal((3, 6))[codes] + rng.standard_normal((300, 6))
@@ -73,7 +73,7 @@ def test_a_table_without_pictures_or_texts_shows_features(tmp_path: Path) -> Non
     arguments = [str(tmp_path / "x.csv"), "--label-column", "kind", "--out", str(tmp_path / "run"), "--no-report"]
     assert eigenclean(["detect", *arguments]) == 0
     review = Review.open(tmp_path / "run")
-    assert review.notes == () and review.pictures is None
+    assert review.notes == () and review.images is None
     item = review.items([0])[0]
     assert len(item["strip"]) == 6 and len(item["near"][0][0]["strip"]) == 6
     review.close()
@@ -85,9 +85,9 @@ def test_the_second_start_compares_nothing_again(run: Path, monkeypatch: pytest.
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("eigenclean.review.run.explain", refuse)
+    monkeypatch.setattr("eigenclean.review.source.explain", refuse)
     review = Review.open(run)
-    assert review.why is not None
+    assert review.explanation is not None
     review.close()
 
 
@@ -139,7 +139,7 @@ def test_without_the_source_there_is_a_note(run: Path, source: Any, note: str) -
     (run / "review.npz").unlink()
     review = Review.open(run)
     assert note in review.notes[0]
-    assert review.pictures is None and review.items([0])[0]["near"] == [[], []]
+    assert review.images is None and review.items([0])[0]["near"] == [[], []]
     review.close()
 
 
@@ -149,8 +149,8 @@ def test_data_that_changed_meanwhile_are_noticed(run: Path, digits: Path, tmp_pa
     np.savez(tmp_path / "digits.npz", **arrays)
     (run / "review.npz").unlink()
     review = Review.open(run, source=str(tmp_path / "digits.npz"))
-    assert "other features" in review.notes[0] and review.why is None
-    assert review.pictures is not None  # the labels are the same, so the pictures are shown
+    assert "other features" in review.notes[0] and review.explanation is None
+    assert review.images is not None  # the labels are the same, so the images are shown
     review.close()
 
 
@@ -250,19 +250,19 @@ def test_without_the_extra_it_says_what_to_install(
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0  # needs no server
 
 
-# Pictures.
+# Images.
 
 
-def test_pictures_keep_one_brightness_and_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_keep_one_brightness_and_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     images = np.zeros((4, 4, 4))
     images[1], images[2] = 8.0, 16.0
-    pictures = Pictures(images, np.array([0, 1, 2]))
-    assert [_grey(pictures.get(row, SMALL)) for row in (0, 1, 2)] == [0, 127, 255]
-    assert pictures.get(3, SMALL) is None
-    assert pictures.coarse(0)
-    monkeypatch.setattr("eigenclean.review.pictures._KEPT_BYTES", 1)
-    assert [_grey(pictures.get(row, LARGE)) for row in (0, 1, 2)] == [0, 127, 255]
-    assert len(pictures._kept) == 1
+    sample_images = SampleImages(images, np.array([0, 1, 2]))
+    assert [_grey(sample_images.get(row, SMALL)) for row in (0, 1, 2)] == [0, 127, 255]
+    assert sample_images.get(3, SMALL) is None
+    assert sample_images.is_coarse(0)
+    monkeypatch.setattr("eigenclean.review.images._CACHE_BYTES", 1)
+    assert [_grey(sample_images.get(row, LARGE)) for row in (0, 1, 2)] == [0, 127, 255]
+    assert len(sample_images._cache) == 1
 
 
 def _grey(made: tuple[bytes, str] | None) -> int:
@@ -281,14 +281,14 @@ def test_image_files_of_any_size_are_shown(tmp_path: Path) -> None:
     for name, size in (("a.png", (40, 30)), ("b.png", (2000, 500))):
         Image.new("RGB", size, (200, 10, 10)).save(tmp_path / name)
     files = ImageFiles(tmp_path, np.array(["a.png", "b.png"]))
-    pictures = Pictures(files, np.array([0, 1]))
-    made = pictures.get(1, LARGE)
+    sample_images = SampleImages(files, np.array([0, 1]))
+    made = sample_images.get(1, LARGE)
     assert made is not None and made[1] == "image/jpeg"
-    assert _grey(pictures.get(0, LARGE)) == 200
+    assert _grey(sample_images.get(0, LARGE)) == 200
 
 
 @pytest.mark.parametrize(("side", "kind"), [(28, "image/png"), (128, "image/png"), (129, "image/jpeg")])
-def test_small_pictures_keep_every_pixel_and_photographs_take_little_room(side: int, kind: str) -> None:
+def test_small_images_keep_every_pixel_and_photographs_take_little_room(side: int, kind: str) -> None:
     images = np.random.default_rng(0).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
-    made = Pictures(images, np.array([0])).get(0, LARGE)
+    made = SampleImages(images, np.array([0])).get(0, LARGE)
     assert made is not None and made[1] == kind

@@ -15,8 +15,8 @@ from playwright.sync_api import Page, expect
 from eigenclean.cli.app import run as eigenclean
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.assets import page_files
-from eigenclean.review.single import bundle, single_page
+from eigenclean.review.assets import bundle, page_files
+from eigenclean.review.single import single_page
 
 Look = Callable[..., Any]
 
@@ -139,10 +139,10 @@ def test_it_holds_what_it_shows_and_no_more(opened: Review) -> None:
     )
     assert len(data["items"]) == len(data["run"]["row"]) == len(data["run"]["ids"]["text"]) == 7
     near = {one["row"] for item in data["items"] for side in item["near"] for one in side}
-    assert {int(row) for row in data["pictures"]} == near | set(data["run"]["row"])
+    assert {int(row) for row in data["images"]} == near | set(data["run"]["row"])
     assert data["run"]["rest"]["n"] == len(opened.suspects.verdict) - 7
     assert "src=" not in page.replace('id="data"', "") and "href=" not in page.replace('href="#stage"', "")
-    for content in data["pictures"].values():
+    for content in data["images"].values():
         assert base64.b64decode(content.partition(",")[2])[:4] == b"\x89PNG"
 
 

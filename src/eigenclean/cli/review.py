@@ -61,10 +61,10 @@ def review(
 
 def _export(opened: "Review", path: Path, reviewer: str | None, most: int) -> None:
     from eigenclean.files import write_text
-    from eigenclean.review.run import user_name
+    from eigenclean.review.run import default_reviewer
     from eigenclean.review.single import single_page
 
-    write_text(path, single_page(opened, reviewer=reviewer or user_name(), most=most))
+    write_text(path, single_page(opened, reviewer=reviewer or default_reviewer(), most=most))
     n = len(opened.suspects)
     part = f"all {n}" if n <= most else f"the worst {most} of {n}"
     say(f"{part} suspects written to {path}; the file holds the data that it shows")

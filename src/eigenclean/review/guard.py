@@ -1,4 +1,4 @@
-"""Who gets in: the browser of whoever can read the terminal, from this page, by this address. Nobody else.
+"""Access control: only the browser of the person who can read the terminal may use the review server.
 
 The server listens on this machine alone, but every web page that the browser has open can send requests there, and
 every user of the machine can connect. So each request must
@@ -41,7 +41,7 @@ class Guard:
     Args:
         app: what is guarded.
         port: where the server listens.
-        announce: called with a new link when one was used up by someone who had it.
+        announce: called with a new link when a used one was opened again.
     """
 
     def __init__(self, app: ASGIApp, port: int, announce: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ class Guard:
             return self._enter(token[0], headers)
         if not self._knows(headers):
             return _no(403, _ENTER)
-        # A link on a foreign page may open ours, but its scripts and pictures may not ask for anything.
+        # A link on a foreign page may open ours, but its scripts and images may not send requests.
         navigates = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and not navigates:
             return _no(403, "Requests from other pages are refused.\n")

@@ -1,4 +1,4 @@
-"""A run opened for review: its suspects, its source if it is still there, and the decisions made so far."""
+"""A run opened for review: its suspects, what its source still offers, and the decisions so far."""
 
 import getpass
 import json
@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.errors import EigencleanError, InvalidData
+from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
-from eigenclean.review.pictures import Pictures
-from eigenclean.review.store import FILE, OPEN, Store
+from eigenclean.review.explanation import Explanation
+from eigenclean.review.images import SampleImages
+from eigenclean.review.source import reopen_source
+from eigenclean.review.store import FILE, OPEN, Entry, Store
 from eigenclean.review.suspects import Suspects
-from eigenclean.review.why import FILE as WHY
-from eigenclean.review.why import Why, explain, load_why, save_why
-from eigenclean.sources import Source
 from eigenclean.sources.layouts.registry import is_layout
-from eigenclean.sources.record import reopen
 from eigenclean.verdict import SUMMARY, Verdict
 
-_LONG, _SHORT = 20_000, 600  # characters of a text: of the suspect, of a neighbour
+_SUSPECT_TEXT, _NEIGHBOUR_TEXT = 20_000, 600  # characters of a text that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +32,10 @@ class Review:
         data_hash: fingerprint of the data that were judged.
         suspects: the flagged labels, worst first.
         store: the decisions.
-        pictures: of suspects and neighbours, if the source has images.
+        images: of suspects and neighbours, if the source has images.
         texts: one per row of the source, if it has texts.
-        why: alignments and neighbours, if the source has features.
-        name: what to call the data.
+        explanation: alignments and neighbours, if the source has features.
+        name: name of the data, for the page.
         notes: what is missing and why, in sentences.
     """
 
@@ -45,17 +43,17 @@ class Review:
     data_hash: str
     suspects: Suspects
     store: Store
-    pictures: Pictures | None
+    images: SampleImages | None
     texts: Sequence[str] | None
-    why: Why | None
+    explanation: Explanation | None
     name: str
     notes: tuple[str, ...]
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, source: str | None = None) -> "Review":
-        """Open the run in ``folder``; ``source`` is for data that lie elsewhere now."""
+        """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them."""
         folder = Path(folder)
-        verdict, summary = Verdict.load(folder), _summary(folder)
+        verdict, summary = Verdict.load(folder), _read_summary(folder)
         data_hash = str(summary.get("data_hash") or "")
         if not data_hash:
             raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
@@ -63,79 +61,70 @@ class Review:
         record = dict(summary.get("source") or {})
         if source is not None:
             record |= {"name": source, "folder": os.getcwd()}
-        data, notes = _reopened(record, summary.get("embedding"), verdict)
-        why = None
-        if data is not None and not notes:
-            why, missing = _why(folder, suspects, data, data_hash)
-            notes += missing
-        pictures = None
-        if data is not None and data.images is not None and len(suspects):
-            rows = suspects.rows if why is None else np.concatenate([suspects.rows, why.rows()])
-            try:
-                pictures = Pictures(data.images, rows)
-            except EigencleanError as error:
-                notes.append(f"There are no pictures: {error}.")
+        reopened = reopen_source(
+            record, summary.get("embedding"), folder=folder, suspects=suspects, data_hash=data_hash
+        )
         return cls(
             folder=folder,
             data_hash=data_hash,
             suspects=suspects,
             store=Store(folder / FILE, data_hash),
-            pictures=pictures,
-            texts=None if data is None else data.texts,
-            why=why,
-            name=_short(str(record.get("name") or folder.name)),
-            notes=tuple(notes),
+            images=reopened.images,
+            texts=None if reopened.data is None else reopened.data.texts,
+            explanation=reopened.explanation,
+            name=_name_without_folders(str(record.get("name") or folder.name)),
+            notes=tuple(reopened.notes),
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
-        """The suspects (or the ``most`` worst of them) as columns and the facts of the run, for the page."""
+        """The suspects (or the ``most`` worst of them) as columns, and facts about the run, for the page."""
         first = int(self.suspects.rows[0]) if len(self.suspects) else None
         return {
             **self.suspects.describe(most),
             "name": self.name,
             "data_hash": self.data_hash,
-            "pictures": self.pictures is not None,
-            "coarse": self.pictures is not None and first is not None and self.pictures.coarse(first),
+            "images": self.images is not None,
+            "coarse": self.images is not None and first is not None and self.images.is_coarse(first),
             "texts": self.texts is not None,
             "notes": list(self.notes),
         }
 
     def decisions(self) -> list[dict[str, Any]]:
-        """Where each suspect stands that anyone ever decided about."""
-        return self.shown(self.store.current())
+        """The last decision about each suspect, for the page."""
+        return self.entries_for_page(self.store.current())
 
-    def shown(self, entries: Iterable[Any]) -> list[dict[str, Any]]:
-        """Entries of the history for the page: suspects and labels by number; of other verdicts, nothing."""
-        place, code = self.suspects.place, self.suspects.code
+    def entries_for_page(self, entries: Iterable[Entry]) -> list[dict[str, Any]]:
+        """Entries of the history with suspects and labels as numbers; entries about other samples are left out."""
+        position, code = self.suspects.position, self.suspects.code
         return [
             {
                 "seq": entry.seq,
-                "item": place[entry.id],
+                "item": position[entry.id],
                 "state": entry.state,
                 "label": -1 if entry.label is None else code.get(entry.label, -1),
                 "reviewer": entry.reviewer,
                 "time": entry.time,
             }
             for entry in entries
-            if entry.id in place and (entry.label is None or entry.label in code)
+            if entry.id in position and (entry.label is None or entry.label in code)
         ]
 
-    def items(self, places: Iterable[int]) -> list[dict[str, Any]]:
-        """What is known about some suspects beyond the columns."""
-        return [self._item(place) for place in places]
+    def items(self, positions: Iterable[int]) -> list[dict[str, Any]]:
+        """Texts, alignments and neighbours of the suspects at these positions."""
+        return [self._item(position) for position in positions]
 
     def patch(self) -> Patch:
         """The decisions so far, about all labels of these data, as a patch."""
         verdict = self.suspects.verdict
         entries = [entry for entry in self.store.current() if entry.state != OPEN]
-        rows = {id: row for row, id in enumerate(verdict.ids.tolist())} if entries else {}
+        row_of = {id: row for row, id in enumerate(verdict.ids.tolist())} if entries else {}
         return Patch.from_records(
             {
                 "id": entry.id,
                 "decision": entry.state,
                 "old": entry.given,
                 "new": entry.label,
-                "score": _probability(verdict.p_clean[rows[entry.id]]) if entry.id in rows else None,
+                "score": _probability(verdict.p_clean[row_of[entry.id]]) if entry.id in row_of else None,
                 "reviewer": entry.reviewer,
                 "time": entry.time,
                 "data_hash": self.data_hash,
@@ -147,40 +136,46 @@ class Review:
         """Close the file of decisions."""
         self.store.close()
 
-    def _item(self, place: int) -> dict[str, Any]:
-        row = int(self.suspects.rows[place])
-        item: dict[str, Any] = {"align": [], "near": [[], []], **self._shown_row(row, _LONG)}
-        if self.why is not None:
-            codes, fits = self.why.classes[place].tolist(), self.why.alignment[place].tolist()
-            item["align"] = [[code, round(fit, 3)] for code, fit in zip(codes, fits, strict=True)]
+    def _item(self, position: int) -> dict[str, Any]:
+        row = int(self.suspects.rows[position])
+        item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT)}
+        if self.explanation is not None:
+            classes, alignments = self.explanation.classes[position], self.explanation.alignment[position]
+            item["align"] = [
+                [code, round(alignment, 3)]
+                for code, alignment in zip(classes.tolist(), alignments.tolist(), strict=True)
+            ]
             item["near"] = [
                 [
-                    {"cosine": round(float(cosine), 3), **self._shown_row(int(near), _SHORT)}
+                    {"cosine": round(float(cosine), 3), **self._sample(int(near), _NEIGHBOUR_TEXT)}
                     for near, cosine in zip(rows, cosines, strict=True)
                     if near >= 0
                 ]
-                for rows, cosines in zip(self.why.near[place], self.why.cosine[place], strict=True)
+                for rows, cosines in zip(
+                    self.explanation.near[position], self.explanation.cosine[position], strict=True
+                )
             ]
         return item
 
-    def _shown_row(self, row: int, most: int) -> dict[str, Any]:
-        shown: dict[str, Any] = {"row": row, "id": str(self.suspects.verdict.ids[row])}
+    def _sample(self, row: int, max_text: int) -> dict[str, Any]:
+        """Id, text and features of one row, as far as the source has them."""
+        sample: dict[str, Any] = {"row": row, "id": str(self.suspects.verdict.ids[row])}
         if self.texts is not None:
             text = str(self.texts[row])
-            shown["text"] = text if len(text) <= most else text[: most - 1] + "…"
-        strip = None if self.why is None else self.why.strip(row)
-        return shown if strip is None else {**shown, "strip": strip}
+            sample["text"] = text if len(text) <= max_text else text[: max_text - 1] + "…"
+        strip = None if self.explanation is None else self.explanation.strip(row)
+        return sample if strip is None else {**sample, "strip": strip}
 
 
-def user_name() -> str:
-    """Whom the system says that we are."""
+def default_reviewer() -> str:
+    """Name of the user who runs this process; "reviewer" where the system does not know one."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return "reviewer"
 
 
-def _summary(folder: Path) -> dict[str, Any]:
+def _read_summary(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -193,63 +188,13 @@ def _summary(folder: Path) -> dict[str, Any]:
     return summary
 
 
-def _reopened(record: dict[str, Any], embedding: Any, verdict: Verdict) -> tuple[Source | None, list[str]]:
-    """The source when it is there and still has the labels that were judged; else a sentence."""
-    without = "so there are no pictures, texts or neighbours to show"
-    notes: list[str] = []
-    if not record:
-        return None, [f"The run does not say which source it was made from, {without}."]
-    try:
-        data = reopen(record)
-        if isinstance(embedding, dict):
-            data, notes = _embedded(data, embedding)
-    except EigencleanError as error:
-        return None, [f"The source cannot be opened ({error}), {without}."]
-    same = np.array_equal(data.labels, verdict.labels) and np.array_equal(data.ids, verdict.ids)
-    if not same:
-        return None, [f"{record['name']} has other labels or ids now than were judged, {without}."]
-    return data, notes
+def _name_without_folders(name: str) -> str:
+    """Name of a source for the page, without the path: an exported page should not tell where the data are stored.
 
-
-def _embedded(data: Source, embedding: dict[str, Any]) -> tuple[Source, list[str]]:
-    """The source with the features that were judged; without them when they cannot be had."""
-    from eigenclean.features import embedded_again
-
-    try:
-        return embedded_again(data, embedding), []
-    except EigencleanError as error:
-        return data, [f"There are no neighbours to show: {error}."]
-
-
-def _why(folder: Path, suspects: Suspects, data: Source, data_hash: str) -> tuple[Why | None, list[str]]:
-    key = f"{data_hash} {suspects.key}"
-    kept = load_why(folder / WHY, key)
-    if kept is not None or len(suspects) == 0:
-        return kept, []
-    try:
-        features = data.features()
-        if data.data_hash() != data_hash:
-            return None, [f"{data.name} has other features now than were judged, so there are no neighbours."]
-    except EigencleanError as error:
-        return None, [f"There are no neighbours to show: {error}."]
-    why = explain(
-        features,
-        suspects.codes,
-        ~np.asarray(suspects.verdict.flagged),
-        suspects.rows,
-        suspects.suggested,
-        len(suspects.classes),
-        strips=data.images is None and data.texts is None,
-    )
-    save_why(folder / WHY, key, why)
-    return why, []
-
-
-def _short(name: str) -> str:
-    """What to call a source on the page: its place on the disk is nobody's business there.
-
-    >>> _short("/home/ada/pets.csv"), _short("cifar10:/data/cifar?split=test"), _short("digits")
-    ('pets.csv', 'cifar10:cifar', 'digits')
+    >>> _name_without_folders("/home/ada/pets.csv"), _name_without_folders("cifar10:/data/cifar?split=test")
+    ('pets.csv', 'cifar10:cifar')
+    >>> _name_without_folders("digits")
+    'digits'
     """
     layout, colon, path = name.partition(":") if is_layout(name) else ("", "", name)
     return f"{layout}{colon}{Path(path.partition('?')[0] if colon else path).name}" or name

@@ -1,4 +1,4 @@
-"""Starts the page on this machine, for this machine."""
+"""Serves the review page on the loopback interface."""
 
 import errno
 import socket
@@ -9,11 +9,11 @@ import uvicorn
 from eigenclean.errors import InvalidOption
 from eigenclean.review.app import make_app
 from eigenclean.review.guard import Guard
-from eigenclean.review.run import Review, user_name
+from eigenclean.review.run import Review, default_reviewer
 
 HOST = "127.0.0.1"
 PORT = 8765
-_TRIED = 20  # ports after the usual one
+_PORTS_TRIED = 20
 
 
 def serve(
@@ -29,16 +29,16 @@ def serve(
     Args:
         review: the opened run.
         port: where to listen; by default 8765 or the next free one, 0 for any.
-        reviewer: who decides; by default the user's name.
-        announce: told every new link that opens the page.
+        reviewer: who signs the decisions; by default the name of the user.
+        announce: called with every new link that opens the page.
         ready: called once with the first link when the server listens.
     """
     listening = listen(port)
     with listening:
         port = listening.getsockname()[1]
-        app = Guard(make_app(review, reviewer=reviewer or user_name()), port=port, announce=announce)
+        app = Guard(make_app(review, reviewer=reviewer or default_reviewer()), port=port, announce=announce)
         announce(app.link)
-        ready(app.link)  # the socket listens already: whoever connects now is answered in a moment
+        ready(app.link)  # the socket listens already; a connection waits until the server runs
         try:
             make_server(app).run(sockets=[listening])
         except KeyboardInterrupt:  # Ctrl-C is how it ends
@@ -46,7 +46,7 @@ def serve(
 
 
 def make_server(app: Guard) -> uvicorn.Server:
-    """What carries requests to the application; it writes no log, because requests hold the token."""
+    """The HTTP server. It writes no log, because the first request contains the token."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -61,18 +61,18 @@ def make_server(app: Guard) -> uvicorn.Server:
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket on this machine's own address."""
-    for candidate in [port] if port is not None else range(PORT, PORT + _TRIED):
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """A socket that listens on the loopback interface."""
+    for candidate in [port] if port is not None else range(PORT, PORT + _PORTS_TRIED):
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((HOST, candidate))
-            made.listen(128)
-            return made
+            listening.bind((HOST, candidate))
+            listening.listen(128)
+            return listening
         except (OSError, OverflowError) as error:
-            made.close()
+            listening.close()
             if port is None and isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
                 continue
             reason = error.strerror if isinstance(error, OSError) else "ports are numbers from 0 to 65535"
             raise InvalidOption(f"review: cannot listen on port {candidate}: {reason}; choose another") from None
-    raise InvalidOption(f"review: ports {PORT} to {PORT + _TRIED - 1} are all taken; choose one with --port")
+    raise InvalidOption(f"review: ports {PORT} to {PORT + _PORTS_TRIED - 1} are all taken; choose one with --port")

@@ -1,4 +1,4 @@
-"""The page as one file without a server: the same code, with everything that it would ask for inside."""
+"""The page as one file without a server: the same code, with all data that it would request embedded."""
 
 import base64
 import hashlib
@@ -6,18 +6,19 @@ import json
 import re
 from typing import Any
 
-from eigenclean.review.assets import page_files
+from eigenclean.review.assets import bundle, page_files
+from eigenclean.review.images import SampleImages
 from eigenclean.review.run import Review
 
-MOST = 1000  # suspects, unless more are asked for: with photographs, some tens of megabytes
-_SIDE, _SIDE_NEAR = 384, 112  # pixels of a suspect and of a neighbour
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
-_FILES = re.compile(r"<!-- files -->.*<!-- /files -->", re.DOTALL)
+MAX_SUSPECTS = 1000  # by default; with photographs this is some tens of megabytes
+_SUSPECT_SIDE, _NEIGHBOUR_SIDE = 384, 112  # pixels
+_LINKED_FILES = re.compile(r"<!-- files -->.*<!-- /files -->", re.DOTALL)
 
 
-def single_page(review: Review, *, reviewer: str, most: int = MOST) -> str:
-    """One HTML file that keeps decisions in the browser and exports a patch; it loads nothing."""
+def single_page(review: Review, *, reviewer: str, most: int = MAX_SUSPECTS) -> str:
+    """One HTML file with the ``most`` worst suspects. It loads nothing, stores decisions in the browser and exports
+    them as a patch.
+    """
     files = page_files()
     style, script = files["review.css"].strip(), bundle(files, "main.js")
     policy = (
@@ -25,60 +26,35 @@ def single_page(review: Review, *, reviewer: str, most: int = MOST) -> str:
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
-    data = f'<script type="application/json" id="data">{_harmless(_data(review, reviewer, most))}</script>'
-    page = _FILES.sub(lambda _: head, files["index.html"])
+    data = (
+        f'<script type="application/json" id="data">{_embeddable_json(_page_data(review, reviewer, most))}</script>'
+    )
+    page = _LINKED_FILES.sub(lambda _: head, files["index.html"])
     return page.replace("</body>", f'{data}\n<script type="module">{script}</script>\n</body>')
 
 
-def bundle(files: dict[str, str], entry: str) -> str:
-    """The modules as one script: each becomes a function that returns its exports, called once, in order.
-
-    >>> print(bundle({"a.js": 'import { b } from "./b.js";\\nb();', "b.js": "export const b = () => 1;"}, "a.js"))
-    const modules = {};
-    modules["b.js"] = (() => {
-    const b = () => 1;
-    return { b };
-    })();
-    modules["a.js"] = (() => {
-    const { b } = modules["b.js"];
-    b();
-    return {  };
-    })();
-    """
-    order: list[str] = []
-
-    def visit(name: str) -> None:
-        for _, needed in _IMPORT.findall(files[name]):
-            visit(needed)
-        if name not in order:
-            order.append(name)
-
-    visit(entry)
-    return "\n".join(["const modules = {};", *(_as_function(name, files[name].strip()) for name in order)])
-
-
-def _as_function(name: str, text: str) -> str:
-    exports = ", ".join(found[1] for found in _EXPORT.findall(text))
-    text = _IMPORT.sub(r'const \1 = modules["\2"];', _EXPORT.sub(r"\1", text))
-    return f'modules["{name}"] = (() => {{\n{text}\nreturn {{ {exports} }};\n}})();'
-
-
-def _data(review: Review, reviewer: str, most: int) -> dict[str, Any]:
+def _page_data(review: Review, reviewer: str, most: int) -> dict[str, Any]:
     n = min(most, len(review.suspects))
     items = review.items(range(n))
-    pictures: dict[int, str] = {}
-    if review.pictures is not None:
-        suspects = {item["row"] for item in items}
-        near = {one["row"] for item in items for side in item["near"] for one in side}
-        for row in sorted(suspects | near):
-            made = review.pictures.get(row, _SIDE if row in suspects else _SIDE_NEAR)
-            assert made is not None
-            pictures[row] = f"data:{made[1]};base64,{base64.b64encode(made[0]).decode()}"
-    return {"run": {**review.describe(n), "reviewer": reviewer}, "items": items, "pictures": pictures}
+    images = {} if review.images is None else _image_uris(review.images, items)
+    return {"run": {**review.describe(n), "reviewer": reviewer}, "items": items, "images": images}
 
 
-def _harmless(data: dict[str, Any]) -> str:
-    """JSON that cannot end the element it stands in, whatever a text says."""
+def _image_uris(images: SampleImages, items: list[dict[str, Any]]) -> dict[int, str]:
+    """Images of the suspects and of their neighbours as data URIs, by row."""
+    suspects = {item["row"] for item in items}
+    neighbours = {neighbour["row"] for item in items for side in item["near"] for neighbour in side}
+    uris: dict[int, str] = {}
+    for row in sorted(suspects | neighbours):
+        image = images.get(row, _SUSPECT_SIDE if row in suspects else _NEIGHBOUR_SIDE)
+        assert image is not None
+        content, media_type = image
+        uris[row] = f"data:{media_type};base64,{base64.b64encode(content).decode()}"
+    return uris
+
+
+def _embeddable_json(data: dict[str, Any]) -> str:
+    """JSON that cannot close the script element it is embedded in, whatever a text contains."""
     return json.dumps(data).replace("<", "\\u003c")
 
 

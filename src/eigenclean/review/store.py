@@ -1,4 +1,4 @@
-"""Decisions in SQLite: committed before anyone is told, never changed, never lost."""
+"""Decisions in SQLite: an append-only history in which every decision is committed before it is confirmed."""
 
 import json
 import sqlite3
@@ -15,13 +15,22 @@ from eigenclean.review.schema import migrate
 
 FILE = "review.sqlite"
 OPEN, KEEP, RELABEL, REMOVE, UNSURE = STATES = ("open", "keep", "relabel", "remove", "unsure")
-_AT_ONCE = 500  # ids in one query
+_IDS_PER_QUERY = 500  # SQLite limits the number of parameters
 _FIELDS = "seq, id, given, state, label, old_state, old_label, reviewer, time, action, undoes"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A decision to be recorded: what a label becomes, and the entry that the reviewer saw there (0: none)."""
+    """A decision to record.
+
+    Attributes:
+        id: the sample.
+        given: its given label.
+        state: one of `STATES`.
+        label: the right label, for `RELABEL`.
+        base: number of the last entry that the reviewer had seen about this sample; 0 for none. If there is a newer
+            one, the decision is a conflict and is not recorded.
+    """
 
     id: Any
     given: Any
@@ -32,7 +41,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the history."""
+    """One entry of the history: a decision, the state that it replaced, and who made it.
+
+    ``action`` groups the entries that were made, and are undone, together; ``undoes`` names the action that an
+    entry takes back.
+    """
 
     seq: int
     id: Any
@@ -49,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of some changes: the entries that are now committed, and those that were there first."""
+    """Result of a request: entries that are committed now, and newer entries of others that were left alone."""
 
     entries: list[Entry]
     conflicts: list[Entry]
@@ -60,7 +73,7 @@ class Store:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / FILE, data_hash="0a1b") as store:
-    ...     made = store.record([Change(7, "cat", RELABEL, "dog")], reviewer="Ada", action="1")
+    ...     outcome = store.record([Change(7, "cat", RELABEL, "dog")], reviewer="Ada", action="1")
     ...     store.undo(reviewer="Ada", request="2").entries[0].state, [entry.state for entry in store.history()]
     ('open', ['relabel', 'open'])
     """
@@ -75,7 +88,7 @@ class Store:
             raise InvalidData(f"{path} cannot be opened: {error}; check its folder") from None
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")  # a commit is on the disk, whatever happens next
+            self._db.execute("PRAGMA synchronous = FULL")  # a commit survives a crash or power failure
             migrate(self._db, path)
         except sqlite3.Error as error:
             self._db.close()
@@ -98,63 +111,63 @@ class Store:
     def record(
         self, changes: Sequence[Change], *, reviewer: str, action: str, request: str | None = None
     ) -> Outcome:
-        """Append the changes in one transaction; what someone else has decided meanwhile is left as it is.
+        """Append the changes in one transaction; samples that someone else decided about meanwhile are conflicts.
 
-        ``action`` is what one key did, and may come in several requests. A request that was recorded already is not
-        recorded again: its entries are returned as they were.
+        ``action`` may be sent in several requests. A request that is sent again because the
+        answer was lost is not recorded twice: its entries are returned.
         """
         request = action if request is None else request
         with self._writing():
-            done = self._select("request = ? AND data_hash = ?", request, self.data_hash)
-            if done:
-                return Outcome(done, [])
-            seen = {change.id: change.base for change in changes}
-            before = self._lasts([*seen])
-            unseen = {id: entry for id, entry in before.items() if entry.seq != seen[id]}
-            free = [change for change in changes if change.id not in unseen]
-            self._append(free, before, reviewer=reviewer, action=action, request=request)
-            return Outcome(
-                self._select("request = ? AND data_hash = ?", request, self.data_hash), [*unseen.values()]
-            )
+            recorded = self._entries_of("request", request)
+            if recorded:
+                return Outcome(recorded, [])
+            base = {change.id: change.base for change in changes}
+            latest = self._latest([*base])
+            conflicts = {id: entry for id, entry in latest.items() if entry.seq != base[id]}
+            accepted = [change for change in changes if change.id not in conflicts]
+            self._append(accepted, latest, reviewer=reviewer, action=action, request=request)
+            return Outcome(self._entries_of("request", request), [*conflicts.values()])
 
     def undo(self, *, reviewer: str, request: str) -> Outcome:
-        """Take back the reviewer's last action that is not taken back yet, except where another was there since."""
+        """Undo the reviewer's last action that is not undone yet, except where others decided since."""
         with self._writing():
-            done = self._select("request = ? AND data_hash = ?", request, self.data_hash)
-            if done:
-                return Outcome(done, [])
+            recorded = self._entries_of("request", request)
+            if recorded:
+                return Outcome(recorded, [])
             for action in self._undoable(reviewer):
-                taken = self._select("action = ? AND data_hash = ?", action, self.data_hash)[::-1]
-                before = self._lasts([entry.id for entry in taken])
-                back = [
+                entries = self._entries_of("action", action)[::-1]
+                latest = self._latest([entry.id for entry in entries])
+                restored = [
                     Change(entry.id, entry.given, entry.old_state, entry.old_label)
-                    for entry in taken
-                    if before[entry.id].reviewer == reviewer
+                    for entry in entries
+                    if latest[entry.id].reviewer == reviewer
                 ]
-                if back:
-                    self._append(back, before, reviewer=reviewer, action=request, request=request, undoes=action)
-                    others = [entry for entry in before.values() if entry.reviewer != reviewer]
-                    return Outcome(self._select("request = ? AND data_hash = ?", request, self.data_hash), others)
+                if restored:
+                    self._append(
+                        restored, latest, reviewer=reviewer, action=request, request=request, undoes=action
+                    )
+                    conflicts = [entry for entry in latest.values() if entry.reviewer != reviewer]
+                    return Outcome(self._entries_of("request", request), conflicts)
             return Outcome([], [])
 
     def current(self) -> list[Entry]:
-        """The last entry about each id, oldest first; undone decisions are there as "open"."""
+        """The last entry about each id, oldest first; an undone decision has the state "open"."""
         return self._locked_select(
             "seq IN (SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id)", self.data_hash
         )
 
     def since(self, seq: int, most: int = 5000) -> list[Entry]:
-        """What was appended after the entry ``seq``, by anyone."""
+        """Entries after number ``seq``, of all reviewers, at most ``most``."""
         return self._locked_select("seq > ? AND data_hash = ?", seq, self.data_hash, most=most)
 
     def history(self) -> list[Entry]:
-        """Everything that was ever decided about these data."""
+        """All entries about these data, oldest first."""
         return self._locked_select("data_hash = ?", self.data_hash)
 
     def last_seq(self) -> int:
         """The number of the last entry; 0 when there is none."""
         with self._lock:
-            return self._last_seq()
+            return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM history").fetchone()[0])
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -173,21 +186,21 @@ class Store:
     def _append(
         self,
         changes: Sequence[Change],
-        before: Mapping[Any, Entry],
+        latest: Mapping[Any, Entry],
         *,
         reviewer: str,
         action: str,
         request: str,
         undoes: str | None = None,
     ) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        who = (reviewer, now, action, request, undoes)
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        provenance = (reviewer, time, action, request, undoes)
         rows = []
         for change in changes:
-            last = before.get(change.id)
-            old = (OPEN, None) if last is None else (last.state, _json(last.label))
+            replaced = latest.get(change.id)
+            old = (OPEN, None) if replaced is None else (replaced.state, _json(replaced.label))
             new = (_json(change.id), _json(change.given), change.state, _json(change.label))
-            rows.append((self.data_hash, *new, *old, *who))
+            rows.append((self.data_hash, *new, *old, *provenance))
         self._db.executemany(
             "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, "
             "action, request, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -195,30 +208,30 @@ class Store:
         )
 
     def _undoable(self, reviewer: str) -> Iterator[str]:
-        """Actions of the reviewer that are neither taken back nor take back another, the latest first."""
+        """Actions of the reviewer that are neither undone nor an undo, the latest first."""
         rows = self._db.execute(
             "SELECT action FROM history AS done WHERE data_hash = ? AND reviewer = ? AND undoes IS NULL "
             "AND NOT EXISTS (SELECT 1 FROM history WHERE undoes = done.action) ORDER BY seq DESC",
             (self.data_hash, reviewer),
         )
-        seen = None
+        previous = None
         while (row := rows.fetchone()) is not None:
-            if row[0] != seen:
-                seen = row[0]
-                yield seen
+            if row[0] != previous:
+                previous = row[0]
+                yield previous
 
-    def _lasts(self, ids: Sequence[Any]) -> dict[Any, Entry]:
-        """The last entry about each id that there is one about."""
-        found: dict[Any, Entry] = {}
-        for start in range(0, len(ids), _AT_ONCE):
-            part = [_json(id) for id in ids[start : start + _AT_ONCE]]
-            places = ", ".join("?" * len(part))
-            last = f"SELECT max(seq) FROM history WHERE data_hash = ? AND id IN ({places}) GROUP BY id"
-            found |= {entry.id: entry for entry in self._select(f"seq IN ({last})", self.data_hash, *part)}
-        return found
+    def _latest(self, ids: Sequence[Any]) -> dict[Any, Entry]:
+        """The last entry about each of these ids, where there is one."""
+        latest: dict[Any, Entry] = {}
+        for start in range(0, len(ids), _IDS_PER_QUERY):
+            chunk = [_json(id) for id in ids[start : start + _IDS_PER_QUERY]]
+            parameters = ", ".join("?" * len(chunk))
+            last = f"SELECT max(seq) FROM history WHERE data_hash = ? AND id IN ({parameters}) GROUP BY id"
+            latest |= {entry.id: entry for entry in self._select(f"seq IN ({last})", self.data_hash, *chunk)}
+        return latest
 
-    def _last_seq(self) -> int:
-        return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM history").fetchone()[0])
+    def _entries_of(self, column: str, value: str) -> list[Entry]:
+        return self._select(f"{column} = ? AND data_hash = ?", value, self.data_hash)
 
     def _locked_select(self, condition: str, *values: Any, most: int = -1) -> list[Entry]:
         with self._lock:

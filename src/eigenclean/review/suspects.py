@@ -1,4 +1,4 @@
-"""The flagged labels of a verdict, worst first, with classes as numbers: what the page lists."""
+"""The flagged labels of a verdict, worst first, with classes as codes: the list that the page shows."""
 
 import hashlib
 from dataclasses import asdict, dataclass
@@ -15,15 +15,15 @@ from eigenclean.verdict import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """One position per flagged label, worst first.
+    """The flagged labels of a verdict; position 0 is the worst.
 
     Attributes:
-        verdict: what they were taken from.
-        rows: rows of the verdict.
+        verdict: the verdict on all labels.
+        rows: their rows in the verdict.
         classes: every label that was given or is suggested, sorted.
-        codes: for all rows of the verdict, the number of the given class.
-        given: the number of the given class.
-        suggested: the number of the suggested class; -1 when it is the given one.
+        codes: class code of the given label, for all rows of the verdict.
+        given: class code of the given label, for each suspect.
+        suggested: class code of the suggested label; -1 when it is the given one.
     """
 
     verdict: Verdict
@@ -39,8 +39,8 @@ class Suspects:
         rows = verdict.suspects()
         classes = np.unique(np.concatenate([verdict.labels, verdict.suggested[rows]]))
         codes = np.searchsorted(classes, verdict.labels)
-        proposed = np.searchsorted(classes, verdict.suggested[rows])
-        return cls(verdict, rows, classes, codes, codes[rows], np.where(proposed == codes[rows], -1, proposed))
+        given, suggested = codes[rows], np.searchsorted(classes, verdict.suggested[rows])
+        return cls(verdict, rows, classes, codes, given, np.where(suggested == given, -1, suggested))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,26 +63,26 @@ class Suspects:
         return ids
 
     @cached_property
-    def place(self) -> dict[Any, int]:
+    def position(self) -> dict[Any, int]:
         """The position of each id."""
-        return {id: place for place, id in enumerate(self.ids)}
+        return {id: position for position, id in enumerate(self.ids)}
 
     @cached_property
     def code(self) -> dict[Any, int]:
-        """The number of each label."""
-        return {label: number for number, label in enumerate(self.labels)}
+        """The class code of each label."""
+        return {label: code for code, label in enumerate(self.labels)}
 
     @cached_property
     def key(self) -> str:
-        """A fingerprint: the same suspects with the same suggestions in the same order."""
+        """A fingerprint of the suspects, their order and their suggestions."""
         digest = hashlib.blake2b(digest_size=12)
-        for part in (self.rows, self.given, self.suggested, self.p_wrong.round(6)):
-            digest.update(np.ascontiguousarray(part).data)
+        for column in (self.rows, self.given, self.suggested, self.p_wrong.round(6)):
+            digest.update(np.ascontiguousarray(column).data)
         digest.update(repr(self.labels).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
-        """All that the page needs to list, filter and count the ``most`` worst of them (or all), as columns."""
+        """Columns with which the page lists, filters and counts the ``most`` worst suspects (or all)."""
         verdict, n, rows = self.verdict, len(self.verdict), self.rows[:most]
         rest = np.nan_to_num(np.delete(verdict.p_clean, rows), nan=0.5)
         low, high = noise_rate_interval(rest) if len(rest) else (0.0, 0.0)
@@ -91,7 +91,7 @@ class Suspects:
             "method": verdict.method,
             "n_samples": n,
             "n_flagged": verdict.n_flagged,
-            # The labels that are not listed: what the detector itself thinks of them, for the live estimate.
+            # The labels that are not listed: the detector's noise rate, for the live estimate.
             "rest": {
                 "n": len(rest),
                 "rate": float(np.mean(1 - rest)) if len(rest) else 0.0,
@@ -111,7 +111,7 @@ class Suspects:
 
 
 def _kind(values: Array) -> str:
-    """How a value of this array is written in JSON: with quotes or without."""
+    """Whether a value of this array is quoted in JSON ("text") or not ("plain")."""
     return "text" if values.dtype.kind in "USO" else "plain"
 
 

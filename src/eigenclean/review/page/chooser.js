@@ -1,7 +1,7 @@
-// Another label: type some of it, press Enter.
+// The dialog for another label, with search.
 import { byId, label, make } from "./dom.js";
 
-const MOST = 60;
+const MAX_OPTIONS = 60;
 
 export class Chooser {
   constructor(model) {
@@ -9,40 +9,40 @@ export class Chooser {
     this.dialog = byId("chooser");
     this.input = byId("chooser-input");
     this.list = byId("chooser-list");
-    this.input.addEventListener("input", () => this.#offer());
+    this.input.addEventListener("input", () => this.#updateOptions());
     this.input.addEventListener("keydown", (event) => this.#key(event));
     this.list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]");
       if (option) this.#choose(Number(option.dataset.code));
     });
     this.dialog.addEventListener("click", (event) => { if (event.target === this.dialog) this.dialog.close(); });
-    this.dialog.addEventListener("close", () => { // told late: it may be open again by now
+    this.dialog.addEventListener("close", () => { // the event is asynchronous: the dialog may be open again
       if (!this.dialog.open) { this.chosen?.(null); this.chosen = null; }
     });
   }
 
-  // Resolves to the number of a class, or null. Likely labels come first while nothing is typed.
-  ask(avoid, likely) {
+  // Resolves to a class code, or null. `excluded` is not offered; `likely` come first while nothing is typed.
+  ask(excluded, likely) {
     this.chosen?.(null);
-    this.avoid = avoid;
+    this.excluded = excluded;
     this.likely = likely;
     this.input.value = "";
     this.dialog.showModal();
-    this.#offer();
+    this.#updateOptions();
     return new Promise((resolve) => { this.chosen = resolve; });
   }
 
-  #offer() {
-    const words = this.input.value.trim().toLowerCase();
+  #updateOptions() {
+    const searched = this.input.value.trim().toLowerCase();
     const names = this.model.run.labels.text;
     const rank = (code) => {
       const name = names[code].toLowerCase();
-      if (!words) return this.likely.indexOf(code) >= 0 ? this.likely.indexOf(code) : 1000 + code;
-      if (name === words) return 0;
-      return name.startsWith(words) ? 1 : name.includes(words) ? 2 : -1;
+      if (!searched) return this.likely.indexOf(code) >= 0 ? this.likely.indexOf(code) : 1000 + code;
+      if (name === searched) return 0;
+      return name.startsWith(searched) ? 1 : name.includes(searched) ? 2 : -1;
     };
-    this.options = names.map((_, code) => ({ code, rank: code === this.avoid ? -1 : rank(code) }))
-      .filter(({ rank: r }) => r >= 0).sort((a, b) => a.rank - b.rank || a.code - b.code).slice(0, MOST).map(({ code }) => code);
+    this.options = names.map((_, code) => ({ code, rank: code === this.excluded ? -1 : rank(code) }))
+      .filter(({ rank: r }) => r >= 0).sort((a, b) => a.rank - b.rank || a.code - b.code).slice(0, MAX_OPTIONS).map(({ code }) => code);
     this.at = 0;
     this.#draw();
   }

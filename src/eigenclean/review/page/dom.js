@@ -1,4 +1,4 @@
-// Small tools for building the page. Text goes in as text, never as markup.
+// Helpers that build elements and format numbers. Text is inserted as text, never as markup.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -12,24 +12,23 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Labels and ids are strangers' words: kept apart from the direction of the text around them, and cut by the style.
+// Labels and ids are untrusted text of any script: isolated from the text direction around them, truncated by CSS.
 export const label = (text, kind = "name") => make("bdi", { class: kind, title: text }, text.trim() === "" ? "(blank)" : text);
 
 export const percent = (share, digits = 0) => {
-  const shown = (100 * share).toFixed(digits);
-  if (digits === 0 && share > 0.99) return ">99 %"; // no detector is certain, and no estimate
+    if (digits === 0 && share > 0.99) return ">99 %"; // never 0 % or 100 %: no estimate is certain
   if (digits === 0 && share < 0.01) return "<1 %";
-  return `${shown} %`;
+  return `${(100 * share).toFixed(digits)} %`;
 };
 
 export const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 
-export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const plural = (n, singular, many = `${singular}s`) => `${count(n)} ${n === 1 ? singular : many}`;
 
-// A few features as bars: something to compare where there is neither picture nor text.
+// A few features as bars, for samples that have neither image nor text.
 export function strip(values) {
-  const drawing = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
-  const svg = drawing("svg"), path = drawing("path");
+  const svgElement = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
+  const svg = svgElement("svg"), path = svgElement("path");
   svg.setAttribute("class", "strip");
   svg.setAttribute("viewBox", `0 0 ${4 * values.length} 64`);
   svg.setAttribute("preserveAspectRatio", "none");
@@ -48,7 +47,7 @@ export function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-// Settings that a browser remembers; one that refuses to is no reason to stop.
+// Settings in local storage, which a browser may refuse.
 export function remembered(key, fallback = null) {
   try { return localStorage.getItem(`eigenclean ${key}`) ?? fallback; } catch { return fallback; }
 }

@@ -1,11 +1,11 @@
-// What the decisions so far say about all flags, and about all labels.
+// Live estimate, from the decisions so far, of the precision of the flags and of the noise rate of all labels.
 //
-// The detector gave every flag a probability of being right. Its odds may all be off by a common factor exp(t): the
-// prior of t is Student's t with 3 degrees of freedom and the scale log 2 (the detector's odds are trusted to a
-// factor of two or so, and given up when the decisions say otherwise). The decisions turn it into a posterior, on a
-// grid, and the flags that are still open are what that posterior makes of them.
+// The detector gives every flag a probability of being right. Its odds may be off by a common factor exp(t). The prior
+// of t is Student's t with 3 degrees of freedom and scale log 2: the odds are trusted to a factor of about two, and
+// the heavy tails let clear decisions overrule them. The posterior of t given the decisions is computed on a grid and
+// predicts the flags that are still open.
 
-const STEP = 0.1, ENDS = 9.2; // of the log-odds that flags are counted in
+const STEP = 0.1, ENDS = 9.2; // the log-odds of flags are counted in bins of this width, up to this limit
 const BINS = 2 * Math.round(ENDS / STEP) + 1;
 const SHIFTS = Array.from({ length: 401 }, (_, at) => (at - 200) * 0.06);
 const SCALE = Math.log(2), FREEDOM = 3;
@@ -18,9 +18,9 @@ const bin = (p) => {
 };
 const centre = (b) => b * STEP - ENDS;
 
-// wrong: probability of each flag that it is right, that is, that the label is wrong;
-// judged: 1 where someone found the label wrong, 0 right, -1 not decided (or nobody can tell);
-// rest: the labels that are not flagged, how many and which share of them the detector believes wrong.
+// wrong: P(wrong) of each flagged label;
+// judged: 1 where a person found the label wrong, 0 right, -1 undecided;
+// rest: number of labels that are not flagged, and the noise rate that the detector estimates for them.
 export function estimate(wrong, judged, rest) {
   const counts = { right: new Float64Array(BINS), wrong: new Float64Array(BINS), open: new Float64Array(BINS) };
   let right = 0, found = 0;
@@ -30,17 +30,17 @@ export function estimate(wrong, judged, rest) {
     if (verdict === 0) right += 1;
     if (verdict === 1) found += 1;
   }
-  const parts = posterior(counts).map((weight, at) => ({ weight, ...expected(counts.open, SHIFTS[at]) }));
-  const flags = { mean: 0, low: quantile(parts, (1 - LEVEL) / 2), high: quantile(parts, (1 + LEVEL) / 2) };
-  for (const { weight, mean } of parts) flags.mean += weight * mean;
+  const mixture = posterior(counts).map((weight, at) => ({ weight, ...expected(counts.open, SHIFTS[at]) }));
+  const flags = { mean: 0, low: quantile(mixture, (1 - LEVEL) / 2), high: quantile(mixture, (1 + LEVEL) / 2) };
+  for (const { weight, mean } of mixture) flags.mean += weight * mean;
   const open = wrong.length - right - found;
   const inside = (x) => found + Math.min(open, Math.max(0, x));
   const total = wrong.length + rest.n;
   const share = (x, of) => (of > 0 ? x / of : 0);
-  const aside = { mean: rest.n * rest.rate, low: rest.n * (rest.rate - rest.low), high: rest.n * (rest.high - rest.rate) };
-  const below = Math.hypot(flags.mean - inside(flags.low) + found, aside.low);
-  const above = Math.hypot(inside(flags.high) - found - flags.mean, aside.high);
-  const middle = found + flags.mean + aside.mean;
+  const unflagged = { mean: rest.n * rest.rate, low: rest.n * (rest.rate - rest.low), high: rest.n * (rest.high - rest.rate) };
+  const below = Math.hypot(flags.mean - inside(flags.low) + found, unflagged.low);
+  const above = Math.hypot(inside(flags.high) - found - flags.mean, unflagged.high);
+  const middle = found + flags.mean + unflagged.mean;
   return {
     found, right, open,
     precision: [share(inside(flags.mean), wrong.length), share(inside(flags.low), wrong.length), share(inside(flags.high), wrong.length)],
@@ -74,20 +74,20 @@ function expected(open, shift) {
   return { mean, spread: Math.sqrt(variance) };
 }
 
-// Of a mixture of normal distributions, by halving.
-function quantile(parts, level) {
-  let low = Math.min(...parts.map(({ mean, spread }) => mean - 5 * spread));
-  let high = Math.max(...parts.map(({ mean, spread }) => mean + 5 * spread));
+// Quantile of a mixture of normal distributions, by bisection.
+function quantile(mixture, level) {
+  let low = Math.min(...mixture.map(({ mean, spread }) => mean - 5 * spread));
+  let high = Math.max(...mixture.map(({ mean, spread }) => mean + 5 * spread));
   for (let round = 0; round < 50 && high - low > 1e-6; round++) {
     const middle = (low + high) / 2;
     let below = 0;
-    for (const { weight, mean, spread } of parts) below += weight * (spread > 0 ? normal((middle - mean) / spread) : Number(middle >= mean));
+    for (const { weight, mean, spread } of mixture) below += weight * (spread > 0 ? normal((middle - mean) / spread) : Number(middle >= mean));
     if (below < level) low = middle; else high = middle;
   }
   return (low + high) / 2;
 }
 
-// Abramowitz and Stegun 26.2.17: seven digits.
+// Normal distribution function: Abramowitz and Stegun 26.2.17, seven digits.
 function normal(z) {
   const t = 1 / (1 + 0.2316419 * Math.abs(z));
   const tail = Math.exp(-z * z / 2) * 0.3989422804014327

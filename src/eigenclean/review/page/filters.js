@@ -1,4 +1,4 @@
-// The four filters above the list.
+// The filters above the list.
 import { byId, count, make } from "./dom.js";
 import { pairs } from "./model.js";
 

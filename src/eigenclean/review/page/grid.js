@@ -1,17 +1,17 @@
-// Many suspects at once: select, then decide for all of them.
+// The grid: select many suspects and decide about all of them.
 import { byId, count, plural } from "./dom.js";
-import { Virtual } from "./virtual.js";
+import { VirtualList } from "./virtual_list.js";
 
 export class Grid {
-  constructor(model, cells, changed) {
-    Object.assign(this, { model, changed });
+  constructor(model, cells, onSelect) {
+    Object.assign(this, { model, onSelect });
     this.selected = new Set();
     this.anchor = null;
     const { run } = model;
-    const tall = run.pictures ? { width: 148, height: 212 } : run.texts ? { width: 240, height: 196 } : { width: 188, height: 132 };
+    const cellSize = run.images ? { width: 148, height: 212 } : run.texts ? { width: 240, height: 196 } : { width: 188, height: 132 };
     this.box = byId("cells");
-    this.list = new Virtual(this.box, {
-      order: () => model.order, prefix: "cell", size: () => (innerWidth < 560 && run.pictures ? { width: 108, height: 178 } : tall),
+    this.list = new VirtualList(this.box, {
+      order: () => model.order, prefix: "cell", size: () => (innerWidth < 560 && run.images ? { width: 108, height: 178 } : cellSize),
       fill: (element, item) => cells.card(element, item, this.selected.has(item), item === model.current),
     });
     this.box.addEventListener("click", (event) => this.#click(event));
@@ -32,19 +32,19 @@ export class Grid {
 
   reveal() { this.list.reveal(this.model.place(this.model.current)); }
 
-  // What a decision is about: the selection as far as it is shown, else the suspect with the frame.
+  // The suspects that a decision applies to: the visible part of the selection, else the current suspect.
   targets() {
     const shown = [...this.selected].filter((item) => this.model.place(item) >= 0).sort((a, b) => a - b);
     return shown.length || this.model.current < 0 ? shown : [this.model.current];
   }
 
-  select(items) { this.selected = new Set(items); this.draw(); this.changed(); }
+  select(items) { this.selected = new Set(items); this.draw(); this.onSelect(); }
 
   toggle(item) {
     if (!this.selected.delete(item)) this.selected.add(item);
     this.anchor = item;
     this.draw();
-    this.changed();
+    this.onSelect();
   }
 
   #click(event) {

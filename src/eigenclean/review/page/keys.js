@@ -1,4 +1,4 @@
-// One key, one action. Letters can be turned off: speech input types them by accident.
+// Keyboard shortcuts. Single letters can be turned off, because speech input may type them by accident.
 import { byId, make, remember, remembered } from "./dom.js";
 
 export const KEYS = [
@@ -24,19 +24,19 @@ export function setUpKeys(act) {
   const actions = new Map(KEYS.flatMap(([name, keys]) => keys.map((key) => [key, name])));
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.altKey || document.querySelector("dialog[open]")) return;
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && !writes(event.target)) {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && !isTextInput(event.target)) {
       event.preventDefault();
       act("undo");
       return;
     }
-    if (event.ctrlKey || event.metaKey || writes(event.target)) return;
+    if (event.ctrlKey || event.metaKey || isTextInput(event.target)) return;
     const letter = event.key.length === 1;
     const name = actions.get(letter ? event.key.toLowerCase() : event.key);
     if (!name || (letter && !letters.checked)) return;
     event.preventDefault();
-    if (event.repeat && name !== "next" && name !== "previous") return; // a key that is held decides once
+    if (event.repeat && name !== "next" && name !== "previous") return; // a key that is held down decides once
     act(name);
   });
 }
 
-const writes = (target) => target instanceof Element && target.matches("input, select, textarea");
+const isTextInput = (target) => target instanceof Element && target.matches("input, select, textarea");

@@ -1,5 +1,5 @@
-// Decisions in the browser: the single file has no server. Same answers, same rules, and as durable: IndexedDB is
-// asked to have each decision on the disk before it says so, which localStorage would not do.
+// Stores decisions in the browser, for the exported file, which has no server. It answers as the server does. IndexedDB
+// and not localStorage, because it can confirm that a decision is on the disk.
 import { Refused } from "./server_backend.js";
 
 const ENTRIES = "entries";
@@ -7,110 +7,110 @@ const ENTRIES = "entries";
 export class LocalBackend {
   constructor(data) {
     this.run = data.run;
-    this.known = data.items;
-    this.pictures = data.pictures;
-    this.entries = []; // the history as far as this tab has read it
+    this.details = data.items;
+    this.images = data.images;
+    this.entries = []; // the history, as far as this tab has read it
   }
   async open() {
     this.db = await this.#connect(`eigenclean review ${this.run.data_hash} ${this.run.key}`);
-    await this.#reading();
-    return { run: this.run, decisions: [...this.#last().values()], seq: this.entries.length };
+    await this.#refresh();
+    return { run: this.run, decisions: [...this.#latest().values()], seq: this.entries.length };
   }
-  async items(places) { return places.map((place) => this.known[place]); }
+  async items(positions) { return positions.map((position) => this.details[position]); }
   decide({ decisions, reviewer, action }) {
-    return this.#writing(() => {
-      const last = this.#last(), made = [], conflicts = [];
+    return this.#commit(() => {
+      const latest = this.#latest(), accepted = [], conflicts = [];
       for (const { item, state, label, base } of decisions) {
-        const before = last.get(item);
+        const before = latest.get(item);
         if (before && before.seq !== base) conflicts.push(before);
-        else made.push({ item, state, label: label ?? -1, reviewer, action, ...old(before) });
+        else accepted.push({ item, state, label: label ?? -1, reviewer, action, ...replaced(before) });
       }
-      return { made, conflicts };
+      return { accepted, conflicts };
     });
   }
   undo({ reviewer, request }) {
-    return this.#writing(() => {
-      const last = this.#last(), undone = new Set(this.entries.map((entry) => entry.undoes));
+    return this.#commit(() => {
+      const latest = this.#latest(), undone = new Set(this.entries.map((entry) => entry.undoes));
       const action = this.entries.findLast((entry) => !entry.undoes && !undone.has(entry.action))?.action;
-      const taken = this.entries.filter((entry) => action !== undefined && entry.action === action).reverse();
-      const made = taken.map(({ item, old_state: state, old_label: label }) => ({
-        item, state, label, reviewer, action: request, undoes: action, ...old(last.get(item)),
+      const entries = this.entries.filter((entry) => action !== undefined && entry.action === action).reverse();
+      const accepted = entries.map(({ item, old_state: state, old_label: label }) => ({
+        item, state, label, reviewer, action: request, undoes: action, ...replaced(latest.get(item)),
       }));
-      return { made, conflicts: [] };
+      return { accepted, conflicts: [] };
     });
   }
   async changes(since) {
-    await this.#reading();
+    await this.#refresh();
     return { changes: this.entries.slice(since), seq: this.entries.length };
   }
   async patch() {
-    await this.#reading();
+    await this.#refresh();
     const { ids, labels, given, wrong, data_hash: hash } = this.run;
-    const written = ({ kind, text }, at) => (kind === "text" ? JSON.stringify(text[at]) : text[at]);
-    const lines = [...this.#last().values()].filter((entry) => entry.state !== "open").map((entry) => {
-      const before = written(labels, given[entry.item]);
-      const after = entry.state === "relabel" ? written(labels, entry.label) : entry.state === "keep" ? before : "null";
-      // Ids and labels are pasted as the text they came as: numbers above 2^53 keep their digits.
-      return `{"id": ${written(ids, entry.item)}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
+    const asJson = ({ kind, text }, at) => (kind === "text" ? JSON.stringify(text[at]) : text[at]);
+    const lines = [...this.#latest().values()].filter((entry) => entry.state !== "open").map((entry) => {
+      const before = asJson(labels, given[entry.item]);
+      const after = entry.state === "relabel" ? asJson(labels, entry.label) : entry.state === "keep" ? before : "null";
+      // Ids and labels are inserted as text, so that integers above 2^53 keep their digits.
+      return `{"id": ${asJson(ids, entry.item)}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
         + `"score": ${Number((1 - wrong[entry.item]).toFixed(4))}, "reason": "", "reviewer": ${JSON.stringify(entry.reviewer)}, `
         + `"time": ${JSON.stringify(entry.time)}, "data_hash": ${JSON.stringify(hash)}}\n`;
     });
     if (lines.length === 0) throw new Refused("there are no decisions to export; review some labels first");
     return lines.join("");
   }
-  picture(row) { return this.pictures[row]; }
-  small(row) { return this.pictures[row]; }
-  watch(look) { // the same file in another tab
-    const timer = setInterval(() => { if (!document.hidden) look(); }, 1000);
+  largeImage(row) { return this.images[row]; }
+  smallImage(row) { return this.images[row]; }
+  watch(poll) { // the same file in another tab
+    const timer = setInterval(() => { if (!document.hidden) poll(); }, 1000);
     return () => clearInterval(timer);
   }
 
   #connect(name) {
     return new Promise((resolve, reject) => {
-      const refuse = () => reject(new Refused("this browser does not let the page keep decisions; open it in another one"));
+      const fail = () => reject(new Refused("this browser does not let the page keep decisions; open it in another one"));
       try {
-        const asked = indexedDB.open(name, 1);
-        asked.onupgradeneeded = () => asked.result.createObjectStore(ENTRIES, { keyPath: "seq" });
-        asked.onsuccess = () => resolve(asked.result);
-        asked.onerror = refuse;
-      } catch { refuse(); }
+        const request = indexedDB.open(name, 1);
+        request.onupgradeneeded = () => request.result.createObjectStore(ENTRIES, { keyPath: "seq" });
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = fail;
+      } catch { fail(); }
     });
   }
 
-  // What is in the store beyond what this tab has read.
-  #catch_up(store, then) {
+  // Reads the entries that other tabs have added.
+  #readNewEntries(store, then) {
     store.getAll(IDBKeyRange.lowerBound(this.entries.length, true)).onsuccess = ({ target }) => {
       this.entries.push(...target.result);
       then();
     };
   }
 
-  #reading() {
+  #refresh() {
     return new Promise((resolve, reject) => {
-      const work = this.db.transaction(ENTRIES, "readonly");
-      work.onerror = work.onabort = () => reject(new Refused("the decisions cannot be read"));
-      this.#catch_up(work.objectStore(ENTRIES), resolve);
+      const transaction = this.db.transaction(ENTRIES, "readonly");
+      transaction.onerror = transaction.onabort = () => reject(new Refused("the decisions cannot be read"));
+      this.#readNewEntries(transaction.objectStore(ENTRIES), resolve);
     });
   }
 
-  // Tabs take turns, and a transaction is all or nothing.
-  #writing(plan) {
+  // plan() is called inside a transaction, after the entries of other tabs were read.
+  #commit(plan) {
     return new Promise((resolve, reject) => {
-      const work = this.db.transaction(ENTRIES, "readwrite", { durability: "strict" });
-      const store = work.objectStore(ENTRIES);
+      const transaction = this.db.transaction(ENTRIES, "readwrite", { durability: "strict" });
+      const store = transaction.objectStore(ENTRIES);
       let outcome, seq;
-      work.onerror = work.onabort = () => reject(new Refused("this browser has no room for more decisions; export the patch"));
-      work.oncomplete = () => { this.entries.push(...outcome.entries); resolve(outcome); };
-      this.#catch_up(store, () => {
-        const { made, conflicts } = plan();
+      transaction.onerror = transaction.onabort = () => reject(new Refused("this browser has no room for more decisions; export the patch"));
+      transaction.oncomplete = () => { this.entries.push(...outcome.entries); resolve(outcome); };
+      this.#readNewEntries(store, () => {
+        const { accepted, conflicts } = plan();
         seq = this.entries.length;
-        outcome = { entries: made.map((entry, at) => ({ ...entry, seq: seq + at + 1, time: new Date().toISOString() })), conflicts };
+        outcome = { entries: accepted.map((entry, at) => ({ ...entry, seq: seq + at + 1, time: new Date().toISOString() })), conflicts };
         for (const entry of outcome.entries) store.add(entry);
       });
     });
   }
 
-  #last() { return new Map(this.entries.map((entry) => [entry.item, entry])); }
+  #latest() { return new Map(this.entries.map((entry) => [entry.item, entry])); }
 }
 
-const old = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1 });
+const replaced = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1 });

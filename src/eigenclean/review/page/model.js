@@ -1,4 +1,4 @@
-// The suspects, where each stands, which of them are shown, and which one is looked at.
+// The state of the page: suspects, decisions, filter and current suspect. It dispatches "decided", "filtered", "moved".
 
 export const STATES = ["open", "keep", "relabel", "remove", "unsure"];
 
@@ -12,14 +12,14 @@ export class Model extends EventTarget {
     this.wrong = Float32Array.from(run.wrong);
     this.state = new Uint8Array(this.n);
     this.label = new Int32Array(this.n).fill(-1);
-    this.base = new Float64Array(this.n); // number of the last entry about it
-    this.by = new Map(); // who decided, and when
+    this.base = new Float64Array(this.n); // number of the last entry about each suspect
+    this.signatures = new Map(); // who decided last, and when
     this.seq = seq;
     this.judged = 0;
     this.filter = { pair: "", band: "", state: "", id: "" };
     this.current = this.n > 0 ? 0 : -1;
-    this.#take(decisions);
-    this.#select();
+    this.#record(decisions);
+    this.#applyFilter();
     this.current = this.nextOpen(-1) ?? this.current;
   }
 
@@ -28,27 +28,28 @@ export class Model extends EventTarget {
   stateOf(item) { return STATES[this.state[item]]; }
   place(item) { return item < 0 ? -1 : this.places[item]; }
 
-  // Entries of the history, from wherever they come; an older one never overwrites a newer one.
+  // Takes in entries of the history; an older one never overwrites a newer one.
   apply(entries) {
-    if (!this.#take(entries)) return;
-    if (this.filter.state) this.#select();
-    this.#tell("decided");
+    if (!this.#record(entries)) return;
+    if (this.filter.state) this.#applyFilter();
+    this.#notify("decided");
   }
 
   setFilter(change) {
     Object.assign(this.filter, change);
-    this.#select();
+    this.#applyFilter();
     if (this.place(this.current) < 0) this.current = this.order.length ? this.nextOpen(-1) ?? this.order[0] : -1;
-    this.#tell("filtered");
+    this.#notify("filtered");
   }
 
   go(item) {
     if (item === null || item === undefined || item < 0 || item === this.current) return;
     this.current = item;
-    this.#tell("moved");
+    this.#notify("moved");
   }
 
-  // The neighbour in the list that is shown; when the current one has left the list, where it used to be.
+  // The suspect that is `by` places further in the filtered list; if the current one is filtered out, counted from
+  // where it would be.
   step(by) {
     if (!this.order.length) return null;
     const at = this.place(this.current);
@@ -56,7 +57,7 @@ export class Model extends EventTarget {
     return this.order[Math.min(this.order.length - 1, Math.max(0, from))];
   }
 
-  // The next suspect that nobody has judged, going round; null when there is none.
+  // The next suspect without a decision, from the start again after the last one; null when there is none.
   nextOpen(item) {
     const n = this.order.length;
     const start = item < 0 ? 0 : this.place(item) >= 0 ? this.place(item) + 1 : this.#after(item);
@@ -67,7 +68,7 @@ export class Model extends EventTarget {
     return null;
   }
 
-  // 1 where the label was found wrong, 0 where it was found right, -1 where nobody knows.
+  // 1 where the label was found wrong, 0 where it was found right, -1 where it is undecided.
   verdicts() {
     const codes = Int8Array.of(-1, 0, 1, 1, -1);
     return Int8Array.from(this.state, (state) => codes[state]);
@@ -79,7 +80,7 @@ export class Model extends EventTarget {
     return low;
   }
 
-  #take(entries) {
+  #record(entries) {
     let changed = false;
     for (const { seq, item, state, label, reviewer, time } of entries) {
       if (seq <= this.base[item]) continue;
@@ -88,18 +89,18 @@ export class Model extends EventTarget {
       this.state[item] = code;
       this.label[item] = label ?? -1;
       this.base[item] = seq;
-      this.by.set(item, { reviewer, time });
+      this.signatures.set(item, { reviewer, time });
       changed = true;
     }
     return changed;
   }
 
-  #select() {
+  #applyFilter() {
     const { pair, band, state, id } = this.filter;
     const [kind, given, suggested] = pair.split(":");
     const [low, high] = this.#bandLimits(band);
     const wanted = state === "" ? -1 : STATES.indexOf(state);
-    const words = id.trim().toLowerCase();
+    const searched = id.trim().toLowerCase();
     const order = new Int32Array(this.n);
     let n = 0;
     for (let i = 0; i < this.n; i++) {
@@ -108,7 +109,7 @@ export class Model extends EventTarget {
       if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
       if (kind === "given" && this.given[i] !== Number(given)) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
-      if (words && !this.run.ids.text[i].toLowerCase().includes(words)) continue;
+      if (searched && !this.run.ids.text[i].toLowerCase().includes(searched)) continue;
       order[n++] = i;
     }
     this.order = order.subarray(0, n);
@@ -122,10 +123,10 @@ export class Model extends EventTarget {
     return at < 0 ? [-Infinity, Infinity] : [this.run.bands[at].lower, this.run.bands[at - 1]?.lower ?? Infinity];
   }
 
-  #tell(what) { this.dispatchEvent(new Event(what)); }
+  #notify(event) { this.dispatchEvent(new Event(event)); }
 }
 
-// The choices of the first filter: frequent pairs, then each label.
+// The choices of the label filter: frequent pairs of given and suggested label, then each label.
 export function pairs(model) {
   const both = new Map(), given = new Map(), suggested = new Map();
   const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);

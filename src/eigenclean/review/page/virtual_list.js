@@ -1,7 +1,7 @@
-// A list of any length of which only what is seen exists: a hundred thousand suspects scroll like ten.
+// A virtual list: only the visible elements exist, so that a hundred thousand suspects scroll like ten.
 
-export class Virtual {
-  // fill(element, item, place) dresses an element; size() says { width, height } of a cell, width 0 for a whole line.
+export class VirtualList {
+  // fill(element, item, place) draws an element; size() returns { width, height } of a cell, width 0 for a whole line.
   constructor(box, { order, size, fill, prefix }) {
     Object.assign(this, { box, order, size, fill, prefix });
     this.space = document.createElement("div");
@@ -10,7 +10,7 @@ export class Virtual {
     box.append(this.space);
     this.cells = new Map();
     this.pending = false;
-    box.addEventListener("scroll", () => this.soon(), { passive: true });
+    box.addEventListener("scroll", () => this.drawSoon(), { passive: true });
     new ResizeObserver(() => { this.measure(); this.draw(true); }).observe(box);
     this.measure();
   }
@@ -21,21 +21,21 @@ export class Virtual {
     this.columns = width ? Math.max(1, Math.floor(this.box.clientWidth / width)) : 1;
   }
 
-  soon() {
+  drawSoon() {
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(() => { this.pending = false; this.draw(false); });
   }
 
-  // anew: every visible element is dressed again, not only those that come into sight.
-  draw(anew) {
+  // redraw: every visible element is drawn again, not only the new ones.
+  draw(redraw) {
     const order = this.order();
     const lines = Math.ceil(order.length / this.columns);
     this.space.style.height = `${lines * this.height}px`;
-    const seen = this.box.clientHeight;
-    if (!seen) return;
+    const visible = this.box.clientHeight;
+    if (!visible) return;
     const first = Math.max(0, Math.floor(this.box.scrollTop / this.height) - 2);
-    const last = Math.min(lines, Math.ceil((this.box.scrollTop + seen) / this.height) + 2);
+    const last = Math.min(lines, Math.ceil((this.box.scrollTop + visible) / this.height) + 2);
     const from = first * this.columns, to = Math.min(order.length, last * this.columns);
     const wanted = new Set(order.subarray(from, to));
     for (const [item, element] of this.cells) {
@@ -44,8 +44,8 @@ export class Virtual {
     for (let place = from; place < to; place++) {
       const item = order[place];
       let element = this.cells.get(item);
-      const fresh = element === undefined;
-      if (fresh) {
+      const isNew = element === undefined;
+      if (isNew) {
         element = document.createElement("div");
         element.setAttribute("role", "option");
         element.id = `${this.prefix}-${item}`;
@@ -59,16 +59,16 @@ export class Virtual {
       element.style.height = `${this.height}px`;
       element.setAttribute("aria-setsize", order.length);
       element.setAttribute("aria-posinset", place + 1);
-      if (fresh || anew) this.fill(element, item, place);
+      if (isNew || redraw) this.fill(element, item, place);
     }
   }
 
   reveal(place) {
     if (place < 0) return;
     const top = Math.floor(place / this.columns) * this.height;
-    const seen = this.box.clientHeight;
+    const visible = this.box.clientHeight;
     if (top < this.box.scrollTop) this.box.scrollTop = top;
-    else if (top + this.height > this.box.scrollTop + seen) this.box.scrollTop = top + this.height - seen;
+    else if (top + this.height > this.box.scrollTop + visible) this.box.scrollTop = top + this.height - visible;
   }
 
   itemAt(event) {

@@ -1,0 +1,77 @@
+"""Validates what the page sends; everything that is not exactly as expected is refused with status 400."""
+
+import json
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from eigenclean.review.store import RELABEL, STATES, Change
+from eigenclean.review.suspects import Suspects
+
+_MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, 200
+
+
+async def read_body(request: Request) -> dict[str, Any]:
+    """The body of a request, which must be a JSON object."""
+    try:
+        body = json.loads(await request.body())
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise HTTPException(400, "the request must be one JSON object")
+    return body
+
+
+def read_text(body: dict[str, Any], key: str, default: str | None = None) -> str:
+    """A short, non-empty text field."""
+    value = body.get(key, default)
+    if not isinstance(value, str) or not value or len(value) > _MAX_TEXT:
+        raise HTTPException(400, f"{key} must be text of 1 to {_MAX_TEXT} characters")
+    return value
+
+
+def read_number(request: Request, key: str) -> int:
+    """A non-negative integer in the query."""
+    text = request.query_params.get(key, "")
+    if not _is_number(text):
+        raise HTTPException(400, f"{key} must be a number")
+    return int(text)
+
+
+def read_positions(request: Request, n_suspects: int) -> list[int]:
+    """Positions in the list of suspects, as ``?at=0,1,2``."""
+    numbers = request.query_params.get("at", "").split(",")[: _MAX_ITEMS + 1]
+    valid = len(numbers) <= _MAX_ITEMS and all(_is_number(text) and int(text) < n_suspects for text in numbers)
+    if not valid:
+        raise HTTPException(400, f"at must be up to {_MAX_ITEMS} numbers below {n_suspects}, with commas between")
+    return [int(text) for text in numbers]
+
+
+def read_changes(decisions: Any, suspects: Suspects) -> list[Change]:
+    """The decisions of a request as changes for the store."""
+    if not isinstance(decisions, list) or not 0 < len(decisions) <= _MAX_CHANGES:
+        raise HTTPException(400, f"decisions must be a list of 1 to {_MAX_CHANGES}")
+    return [_change(decision, suspects) for decision in decisions]
+
+
+def _change(decision: Any, suspects: Suspects) -> Change:
+    if not isinstance(decision, dict):
+        raise HTTPException(400, "a decision must be an object")
+    item, state, label, base = (decision.get(key) for key in ("item", "state", "label", "base"))
+    if type(item) is not int or not 0 <= item < len(suspects):
+        raise HTTPException(400, f"item must be a number from 0 to {len(suspects) - 1}")
+    if state not in STATES or type(base) is not int:
+        raise HTTPException(400, f"state must be one of {', '.join(STATES)}, and base a number")
+    given = int(suspects.given[item])
+    if state == RELABEL:
+        if type(label) is not int or not 0 <= label < len(suspects.labels) or label == given:
+            raise HTTPException(400, "label must be the number of another class")
+        return Change(suspects.ids[item], suspects.labels[given], state, suspects.labels[label], base)
+    if label not in (None, -1):
+        raise HTTPException(400, f"{state} has no label")
+    return Change(suspects.ids[item], suspects.labels[given], state, None, base)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 16

@@ -1,0 +1,111 @@
+"""The data behind a run, opened again to show images, texts and neighbours.
+
+A run can be reviewed without its source. So nothing here raises when the data are gone or have changed: what is
+missing is left out, and a note says why.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenclean.errors import EigencleanError
+from eigenclean.review.explanation import FILE, Explanation, explain, load_explanation, save_explanation
+from eigenclean.review.images import SampleImages
+from eigenclean.review.suspects import Suspects
+from eigenclean.sources import Source
+from eigenclean.sources.record import reopen
+from eigenclean.verdict import Verdict
+
+
+@dataclass
+class ReopenedSource:
+    """What the source still offers for a review.
+
+    Attributes:
+        data: the source, if it can be opened and has the labels and ids that were judged.
+        explanation: alignments and neighbours of the suspects, if the features are those that were judged.
+        images: images of suspects and neighbours, if the source has images.
+        notes: what is missing and why, in sentences.
+    """
+
+    data: Source | None = None
+    explanation: Explanation | None = None
+    images: SampleImages | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def reopen_source(
+    record: dict[str, Any], embedding: Any, *, folder: Path, suspects: Suspects, data_hash: str
+) -> ReopenedSource:
+    """Open the source that ``record`` describes and collect what can be shown of it."""
+    data, notes = _open(record, embedding, suspects.verdict)
+    reopened = ReopenedSource(data, notes=notes)
+    if data is None:
+        return reopened
+    if not notes:
+        reopened.explanation, missing = _explanation(folder / FILE, suspects, data, data_hash)
+        notes += missing
+    if data.images is not None and len(suspects):
+        rows = suspects.rows
+        if reopened.explanation is not None:
+            rows = np.concatenate([rows, reopened.explanation.neighbour_rows()])
+        try:
+            reopened.images = SampleImages(data.images, rows)
+        except EigencleanError as error:
+            notes.append(f"There are no images: {error}.")
+    return reopened
+
+
+def _open(record: dict[str, Any], embedding: Any, verdict: Verdict) -> tuple[Source | None, list[str]]:
+    consequence = "so there are no images, texts or neighbours to show"
+    notes: list[str] = []
+    if not record:
+        return None, [f"The run does not say which source it was made from, {consequence}."]
+    try:
+        data = reopen(record)
+        if isinstance(embedding, dict):
+            data, notes = _with_features(data, embedding)
+    except EigencleanError as error:
+        return None, [f"The source cannot be opened ({error}), {consequence}."]
+    same = np.array_equal(data.labels, verdict.labels) and np.array_equal(data.ids, verdict.ids)
+    if not same:
+        return None, [f"{record['name']} has other labels or ids now than were judged, {consequence}."]
+    return data, notes
+
+
+def _with_features(data: Source, embedding: dict[str, Any]) -> tuple[Source, list[str]]:
+    """The source with the embedding that was judged; without features when it cannot be recomputed."""
+    from eigenclean.features import embedded_again
+
+    try:
+        return embedded_again(data, embedding), []
+    except EigencleanError as error:
+        return data, [f"There are no neighbours to show: {error}."]
+
+
+def _explanation(
+    path: Path, suspects: Suspects, data: Source, data_hash: str
+) -> tuple[Explanation | None, list[str]]:
+    key = f"{data_hash} {suspects.key}"
+    cached = load_explanation(path, key)
+    if cached is not None or len(suspects) == 0:
+        return cached, []
+    try:
+        features = data.features()
+        if data.data_hash() != data_hash:
+            return None, [f"{data.name} has other features now than were judged, so there are no neighbours."]
+    except EigencleanError as error:
+        return None, [f"There are no neighbours to show: {error}."]
+    explanation = explain(
+        features,
+        suspects.codes,
+        ~np.asarray(suspects.verdict.flagged),
+        suspects.rows,
+        suspects.suggested,
+        len(suspects.classes),
+        strips=data.images is None and data.texts is None,
+    )
+    save_explanation(path, key, explanation)
+    return explanation, []
