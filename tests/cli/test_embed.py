@@ -253,7 +253,7 @@ def test_a_run_on_texts_is_reviewed_patched_and_checked(
     opened = Review.open(run)
     try:
         assert opened.notes == ()
-        assert opened.why is not None and opened.texts is not None
+        assert opened.explanation is not None and opened.texts is not None
         ids = np.asarray(opened.suspects.verdict.ids).tolist()
         assert list(opened.texts) == [rows[id]["text"] for id in ids]
         assert len(ids) < len(rows)
