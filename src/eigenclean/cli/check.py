@@ -117,7 +117,7 @@ def _source_gate(
     if patch is not None:
         decisions = o.read_decisions(data, patch, by_id=by_id)
         data = data.relabelled(decisions.labels)
-        masks = {"settled": decisions.settled, "removed": decisions.removed}
+        masks = {"settled": decisions.verified, "removed": decisions.removed}
     how = Embed(encoder)
     if how.wanted_for(data):
         data = embedded = embed(data, how)

@@ -10,7 +10,7 @@ from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
     from eigenclean.sources import Source
-    from eigenclean.sources.relabel import Decided
+    from eigenclean.sources.relabel import ReviewedLabels
 
 SourceArgument = Annotated[
     str,
@@ -98,12 +98,12 @@ ById = Annotated[
 ]
 
 
-def read_decisions(data: "Source", patch: Path, *, by_id: bool) -> "Decided":
+def read_decisions(data: "Source", patch: Path, *, by_id: bool) -> "ReviewedLabels":
     """What people decided about these data; one sentence when it was about others."""
     from eigenclean.patch import Patch
-    from eigenclean.sources.relabel import decided
+    from eigenclean.sources.relabel import reviewed_labels
 
-    return decided(data, Patch.load(patch), by_id=by_id, name=str(patch))
+    return reviewed_labels(data, Patch.load(patch), by_id=by_id, name=str(patch))
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

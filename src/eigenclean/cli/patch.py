@@ -71,7 +71,7 @@ def _writing(back: bool) -> Callable[..., None]:
             text_column=text_column,
         )
         with working():
-            made = apply_patch(data, decisions, path, out or path, back=back, by_id=by_id, name=name)
+            made = apply_patch(data, decisions, path, out or path, revert=back, by_id=by_id, name=name)
         if as_json:
             print_json(made)
         else:
@@ -109,7 +109,7 @@ def diff(
 ) -> None:
     """Show what applying the patch would change; nothing is written."""
     from eigenclean.patch import RELABEL
-    from eigenclean.sources.relabel import fit_patch
+    from eigenclean.sources.relabel import match_patch
 
     data, decisions, name, _ = _opened(
         source,
@@ -121,15 +121,15 @@ def diff(
         text_column=text_column,
     )
     with working():
-        fit = fit_patch(data, decisions, by_id=by_id, name=name)
+        match = match_patch(data, decisions, by_id=by_id, name=name)
     changes = [
         {"id": id, "row": row, "old": old, "new": new, "applied": applied}
         for id, row, old, new, applied, relabel in zip(
             decisions.ids.tolist(),
-            fit.rows.tolist(),
+            match.rows.tolist(),
             decisions.old.tolist(),
             decisions.new.tolist(),
-            fit.is_new.tolist(),
+            match.is_applied.tolist(),
             decisions.is_(RELABEL).tolist(),
             strict=True,
         )

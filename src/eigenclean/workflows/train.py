@@ -18,7 +18,7 @@ from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sources import Source
 from eigenclean.sources.raw import RawSource
-from eigenclean.sources.relabel import Decided
+from eigenclean.sources.relabel import ReviewedLabels
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.inputs import take_rows
@@ -82,7 +82,7 @@ def run_training(
     validation: Source | None = None,
     test: Source | None = None,
     resume: bool = False,
-    decisions: Decided | None = None,
+    decisions: ReviewedLabels | None = None,
 ) -> Run:
     """Train; write model, verdict, metrics and report into ``folder``. ``resume`` goes on where it stopped.
 
@@ -123,11 +123,11 @@ def run_training(
         test=_pair(test, net),
         folder=folder,
         resume=resume,
-        trusted=None if decisions is None else decisions.settled[parts[True]],
+        trusted=None if decisions is None else decisions.verified[parts[True]],
     )
     facts = _facts(model, plan, net, data, time.perf_counter() - started)
     if decisions is not None:
-        facts |= {"n_settled": int(decisions.settled.sum()), "n_removed": int(decisions.removed.sum())}
+        facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
     if known is not None:  # the right labels come in here, after all learning
         facts |= {"noise": plan.noise, "quality": score_verdict(model.verdict_, known.truth).as_dict()}
     main = int(os.environ.get("RANK", "0")) == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
 from eigenclean.sources import open_source
-from eigenclean.sources.relabel import apply_patch, decided
+from eigenclean.sources.relabel import apply_patch, reviewed_labels
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6).filter(
     lambda text: text.strip() != "" and not text.startswith("\ufeff")
@@ -40,9 +40,9 @@ def there_and_back(path: Path, changes: dict[int, Any], **options: Any) -> tuple
     before = path.read_bytes()
     apply_patch(open_source(path, **options), patch, path, path)
     between = path.read_bytes()
-    known = decided(open_source(path, **options), patch).labels.tolist()
+    known = reviewed_labels(open_source(path, **options), patch).labels.tolist()
     assert [known[row] for row in changes] == list(changes.values())
-    apply_patch(open_source(path, **options), patch, path, path, back=True)
+    apply_patch(open_source(path, **options), patch, path, path, revert=True)
     assert not path.with_name(path.name + ".undo.json").exists()
     return before, between, path.read_bytes()
 
@@ -144,9 +144,9 @@ def test_two_patches_come_off_in_reverse_order(tmp_path: Path) -> None:
     second = relabelled(path, {0: "dog", 1: "cat"})
     apply_patch(open_source(path), second, path, path)
     with pytest.raises(InvalidData, match="is not what the patch was made for"):
-        apply_patch(open_source(path), first, path, path, back=True)
-    apply_patch(open_source(path), second, path, path, back=True)
-    apply_patch(open_source(path), first, path, path, back=True)
+        apply_patch(open_source(path), first, path, path, revert=True)
+    apply_patch(open_source(path), second, path, path, revert=True)
+    apply_patch(open_source(path), first, path, path, revert=True)
     assert path.read_bytes() == before
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
 from eigenclean.sources import open_source
-from eigenclean.sources.relabel import apply_patch, decided, fit_patch
+from eigenclean.sources.relabel import apply_patch, match_patch, reviewed_labels
 
 NAMES = ["a/1.png", "a/2.png", "a/deep/3.png", "b/1.png", "b/2.png", "c/1.png"]
 
@@ -49,7 +49,7 @@ def test_images_move_and_come_back(tmp_path: Path) -> None:
     assert sorted(after) == ["a/2.png", "b/1.from-a.png", "b/1.png", "b/deep/3.png", "c/1.png", "new/2.png"]
     assert after["b/1.from-a.png"] == before["a/1.png"] and after["new/2.png"] == before["b/2.png"]
     assert apply_patch(open_source(root), patch, root, root)["changed"] == 0
-    apply_patch(open_source(root), patch, root, root, back=True)
+    apply_patch(open_source(root), patch, root, root, revert=True)
     assert contents(root) == before and sorted(os.listdir(root)) == ["a", "b", "c"]
 
 
@@ -76,7 +76,7 @@ def test_any_moves_interrupted_anywhere(data: Any, tmp_path_factory: pytest.Temp
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(os, "rename", sometimes)
                 try:
-                    apply_patch(open_source(root), patch, root, root, back=back)
+                    apply_patch(open_source(root), patch, root, root, revert=back)
                 except KeyboardInterrupt:
                     left.pop(0)
                     assert sorted(contents(root).values()) == sorted(before.values())
@@ -103,9 +103,16 @@ def test_a_manifest_leaves_the_folder_alone(tmp_path: Path) -> None:
 def test_decisions_about_moved_images(tmp_path: Path) -> None:
     root = folder_at(tmp_path)
     patch = patch_of(root, {"a/1.png": "b"})
-    assert decided(open_source(root), patch).labels.tolist() == ["b", "a", "a", "b", "b", "c"]
+    assert reviewed_labels(open_source(root), patch).labels.tolist() == ["b", "a", "a", "b", "b", "c"]
     apply_patch(open_source(root), patch, root, root)
-    assert decided(open_source(root), patch).labels.tolist() == ["a", "a", "b", "b", "b", "c"]  # another order
+    assert reviewed_labels(open_source(root), patch).labels.tolist() == [
+        "a",
+        "a",
+        "b",
+        "b",
+        "b",
+        "c",
+    ]
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
@@ -117,12 +124,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
     patch = patch_of(root, {"a/1.png": "b"})
     (root / "c" / "9.png").write_bytes(before["c/1.png"])
     with pytest.raises(InvalidData, match="the features or the order of rows differ"):
-        fit_patch(open_source(root), patch)
+        match_patch(open_source(root), patch)
     (root / ".eigenclean-moved.json").write_text("oops")
     with pytest.raises(InvalidData, match="which says where images were moved from, cannot be read"):
-        fit_patch(open_source(root), patch)
+        match_patch(open_source(root), patch)
     (root / ".eigenclean-moved.json").unlink()
     (root / "c" / "9.png").unlink()
     (root / "a" / "1.png").unlink()
     with pytest.raises(InvalidData, match=r"ids that are not there: 1 of 1, such as 'a/1\.png'"):
-        fit_patch(open_source(root), patch)
+        match_patch(open_source(root), patch)

@@ -19,7 +19,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.patch import Patch
 from eigenclean.sources import Source, open_source
-from eigenclean.sources.relabel import apply_patch, decided, fit_patch
+from eigenclean.sources.relabel import apply_patch, match_patch, reviewed_labels
 
 N = 7
 WORDS = ["cat", "dog", "bird"]
@@ -124,7 +124,7 @@ def test_tables(name: str, kind: str, seed: int, data: Any, tmp_path_factory: py
     assert between.drop_columns("label").equals(table_before.drop_columns("label"))
     again = apply_patch(open_source(path, id_column="key"), patch, path, path)  # once is enough
     assert again["changed"] == 0 and again["already"] == len(changes)
-    apply_patch(open_source(path, id_column="key"), patch, path, path, back=True)
+    apply_patch(open_source(path, id_column="key"), patch, path, path, revert=True)
     after = read_table(path)
     assert after.equals(table_before) and after.schema.equals(table_before.schema, check_metadata=True)
     if path.suffix == ".parquet":
@@ -166,7 +166,7 @@ def test_parquet_without_arrow_schema_and_with_class_numbers(tmp_path: Path) -> 
     patch = patch_for(source, {0: "dog"})
     apply_patch(source, patch, path, path)
     assert pq.read_table(path).column("label").to_pylist() == [1, 1, 0]
-    apply_patch(open_source(path), patch, path, path, back=True)
+    apply_patch(open_source(path), patch, path, path, revert=True)
     assert path.read_bytes() == content
     with pytest.raises(InvalidData, match="fixed list of 2 classes, and 'bird' is not among them"):
         apply_patch(open_source(path), patch_for(source, {0: "bird"}), path, path)
@@ -212,7 +212,7 @@ def test_archives(labels: Array, compressed: bool, data: Any, tmp_path_factory: 
     with np.load(path) as archive:
         assert sorted(archive) == sorted([*others, "labels"])
         assert all((archive[key] == value).all() for key, value in others.items())
-    apply_patch(open_source(path), patch, path, path, back=True)
+    apply_patch(open_source(path), patch, path, path, revert=True)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == ["x.npz"]
 
@@ -230,7 +230,7 @@ def test_archives_of_other_writers(tmp_path: Path) -> None:
     apply_patch(source, patch, path, path)
     with zipfile.ZipFile(path) as archive:
         assert archive.read("notes.txt") == b"hello" and archive.comment == b"mine"
-    apply_patch(open_source(path), patch, path, path, back=True)
+    apply_patch(open_source(path), patch, path, path, revert=True)
     assert path.read_bytes() == content
 
 
@@ -258,7 +258,7 @@ def test_labels_in_a_file_of_their_own(name: str, content: bytes | None, new: An
     apply_patch(source, patch, labels, labels)
     changed = open_source(features, labels=labels)
     assert changed.labels.tolist() == [new, source.labels[1].item(), new]
-    apply_patch(changed, patch, labels, labels, back=True)
+    apply_patch(changed, patch, labels, labels, revert=True)
     assert labels.read_bytes() == content
 
 
@@ -301,7 +301,7 @@ def test_saved_datasets(tmp_path: Path) -> None:
     assert fingerprint.startswith("0123456789abcdef-")
     with pytest.raises(InvalidOption, match="it is there already"):
         apply_patch(source, patch, folder, tmp_path / "copy")
-    apply_patch(open_source(tmp_path / "copy"), patch, tmp_path / "copy", tmp_path / "copy", back=True)
+    apply_patch(open_source(tmp_path / "copy"), patch, tmp_path / "copy", tmp_path / "copy", revert=True)
     assert {file.name: file.read_bytes() for file in (tmp_path / "copy").glob("*.arrow")} == content
     assert json.loads((tmp_path / "copy" / "state.json").read_text())["_fingerprint"] == "0123456789abcdef"
     assert sorted(os.listdir(tmp_path)) == ["copy", "saved"]
@@ -318,26 +318,26 @@ def test_what_differs_is_said() -> None:
     source = arrays()
     patch = patch_for(source, {0: "b", 2: "b"}, keep=1)
     with pytest.raises(InvalidData, match=r"ids that are not there: 1 of 3, such as 'p'; nothing was changed"):
-        fit_patch(open_source({"features": np.eye(3), "labels": ["b", "a", "b"], "ids": ["q", "r", "s"]}), patch)
+        match_patch(open_source({"features": np.eye(3), "labels": ["b", "a", "b"], "ids": ["q", "r", "s"]}), patch)
     with pytest.raises(InvalidData, match=r"neither .* such as 'q' with 'a' where 'b' is expected"):
-        fit_patch(source.relabelled(np.array(["a", "a", "a", "b"])), patch)
+        match_patch(source.relabelled(np.array(["a", "a", "a", "b"])), patch)
     with pytest.raises(InvalidData, match=r"other labels, the features or the order of rows differ \(data hash"):
-        fit_patch(source.relabelled(np.array(["a", "b", "a", "a"])), patch)
+        match_patch(source.relabelled(np.array(["a", "b", "a", "a"])), patch)
     moved = open_source({"features": np.eye(4) * 2, "labels": ["a", "b", "a", "b"], "ids": ["p", "q", "r", "s"]})
     with pytest.raises(InvalidData, match="add --by-id"):
-        fit_patch(moved, patch)
-    assert fit_patch(moved, patch, by_id=True).rows.tolist() == [0, 2, 1]
+        match_patch(moved, patch)
+    assert match_patch(moved, patch, by_id=True).rows.tolist() == [0, 2, 1]
     with pytest.raises(InvalidData, match="ids such as 0, but the patch has ids such as 'p'"):
-        fit_patch(open_source((np.eye(4), ["a", "b", "a", "b"])), patch)
+        match_patch(open_source((np.eye(4), ["a", "b", "a", "b"])), patch)
     with pytest.raises(InvalidData, match="has labels of type int64, but the patch is about <U1"):
-        fit_patch(open_source({"features": np.eye(2), "labels": [0, 1], "ids": ["p", "q"]}), patch)
+        match_patch(open_source({"features": np.eye(2), "labels": [0, 1], "ids": ["p", "q"]}), patch)
 
 
 def test_decided() -> None:
     source = arrays()
-    known = decided(source, patch_for(source, {0: "long"}, keep=1, remove=2, unsure=3))
+    known = reviewed_labels(source, patch_for(source, {0: "long"}, keep=1, remove=2, unsure=3))
     assert known.labels.tolist() == ["long", "b", "a", "b"]
-    assert known.settled.tolist() == [True, True, False, False]
+    assert known.verified.tolist() == [True, True, False, False]
     assert known.removed.tolist() == [False, False, True, False]
 
 

@@ -1,4 +1,4 @@
-"""CSV and TSV files: only the bytes of the changed cells change; quotes, line ends and everything else stay."""
+"""CSV, TSV and plain text files: only the bytes of the updated labels change; quotes and line ends stay."""
 
 import mmap
 import re
@@ -8,88 +8,109 @@ from pathlib import Path
 from typing import IO
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.relabel.change import Change
-from eigenclean.sources.relabel.undo import Undo
+from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
 
 _BOM = b"\xef\xbb\xbf"
-_PIECE = 1 << 20
+_COPY_BYTES = 1 << 20
 
 
 def relabel_csv(
-    path: Path, out: Path, change: Change, undo: Undo, *, column: int, delimiter: str = ",", header: bool = True
+    path: Path,
+    out: Path,
+    update: LabelUpdate,
+    undo_log: UndoLog,
+    *,
+    column: int,
+    delimiter: str = ",",
+    header: bool = True,
 ) -> None:
-    """Write a copy of ``path`` to ``out`` with the labels of ``change`` in that column (counted from 0).
+    """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column (counted from 0).
 
     Rows are those that the reader sees: empty lines do not count, line breaks in quotes end no row.
     """
     with open(path, "rb") as file, open(out, "wb") as target:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
-            _edit(content, file, target, change, undo, column, delimiter.encode(), header, name=str(path))
+            _edit(content, file, target, update, undo_log, column, delimiter.encode(), header, name=str(path))
         finally:
             content.close()
+
+
+def relabel_lines(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
+    """Write a copy of a text file with one label per line to ``out``; spaces and line ends stay."""
+    with explain_read_errors(str(path), "text file"):
+        lines = path.read_bytes().decode("utf-8").splitlines(keepends=True)
+        for row, id, before, after in update:
+            match = re.fullmatch(r"(\ufeff?\s*)(.*?)(\s*)", lines[row], re.DOTALL)
+            assert match is not None
+            if match[2] != str(before):
+                undo_log.log_spelling(id, before, match[2])
+            text = undo_log.pop_spelling(id, after) or str(after)
+            if text.splitlines() != [text.strip()]:
+                raise InvalidData(f"{path} has one label per line, so it cannot hold the label {text!r}")
+            lines[row] = f"{match[1]}{text}{match[3]}"
+        out.write_bytes("".join(lines).encode("utf-8"))
 
 
 def _edit(
     content: mmap.mmap,
     file: IO[bytes],
     target: IO[bytes],
-    change: Change,
-    undo: Undo,
+    update: LabelUpdate,
+    undo_log: UndoLog,
     column: int,
     delimiter: bytes,
     header: bool,
     *,
     name: str,
 ) -> None:
-    wanted = zip(
-        change.rows.tolist(), change.ids.tolist(), change.before.tolist(), change.after.tolist(), strict=True
-    )
-    done, at = 0, -1 - header
-    spans = _cells(content, column, delimiter)
-    for row, id, before, after in wanted:
+    copied, current_row = 0, -1 - header
+    spans = _cell_spans(content, column, delimiter)
+    for row, id, before, after in update:
         start = end = -1
-        while at < row:
+        while current_row < row:
             span = next(spans, None)
             if span is None:
                 raise InvalidData(f"{name} has fewer rows than were read; it was changed meanwhile, try again")
             start, end = span
-            at += 1
+            current_row += 1
         cell = content[start:end]
-        if not _says(cell, before):
+        if not _spells(cell, before):
             raise InvalidData(
                 f"{name}: row {row} must have the label {before!r}, but its cell is {cell[:60]!r}; "
                 "it was changed meanwhile, or its quotes are unusual"
             )
         quoted = cell.startswith(b'"')
-        spelling = undo.spelling(id, after)
-        text = _written(after, quoted, delimiter) if spelling is None else spelling.encode()
-        if _written(before, text.startswith(b'"'), delimiter) != cell:  # taking it back would not give this cell
-            undo.keep_spelling(id, before, cell.decode())
-        file.seek(done)
-        _copy(file, target, start - done)
-        target.write(text)
-        done = end
-    file.seek(done)
-    shutil.copyfileobj(file, target, _PIECE)
+        spelling = undo_log.pop_spelling(id, after)
+        new_cell = _to_cell(after, quoted, delimiter) if spelling is None else spelling.encode()
+        if _to_cell(before, new_cell.startswith(b'"'), delimiter) != cell:  # reverting would not restore this cell
+            undo_log.log_spelling(id, before, cell.decode())
+        file.seek(copied)
+        _copy(file, target, start - copied)
+        target.write(new_cell)
+        copied = end
+    file.seek(copied)
+    shutil.copyfileobj(file, target, _COPY_BYTES)
 
 
-def _cells(content: mmap.mmap, column: int, delimiter: bytes) -> Iterator[tuple[int, int]]:
-    """Where the cells of the column begin and end, row by row."""
+def _cell_spans(content: mmap.mmap, column: int, delimiter: bytes) -> Iterator[tuple[int, int]]:
+    """First and last byte offsets of the column's cells, row by row."""
     comma = re.escape(delimiter)
     # As Arrow reads: a quote is special at the start of a cell only, and what follows the closing quote belongs
-    # to the cell as well. Possessive, so that no file can make it try twice.
+    # to the cell as well. Possessive quantifiers, so that no file can cause backtracking.
     cell = rb'(?:"(?:[^"]|"")*+"?[^%b\r\n]*+|[^"%b\r\n][^%b\r\n]*+|)' % (comma, comma, comma)
     before = rb"(?:%b%b){%d}" % (cell, comma, column)
     row = re.compile(rb"[\r\n]*+(?!\Z)%b(%b)(?:%b%b)*+(?:\r\n?|\n|\Z)" % (before, cell, comma, cell))
     start = len(_BOM) if content[: len(_BOM)] == _BOM else 0
-    while (found := row.match(content, start)) is not None:
-        yield found.span(1)
-        start = found.end()
+    while (match := row.match(content, start)) is not None:
+        yield match.span(1)
+        start = match.end()
 
 
-def _says(cell: bytes, label: object) -> bool:
-    text = _read(cell)
+def _spells(cell: bytes, label: object) -> bool:
+    """Whether the reader would take the cell for this label."""
+    text = _from_cell(cell)
     if isinstance(label, str):
         return text in (label, label.strip()) or text.strip() == label
     try:
@@ -99,7 +120,7 @@ def _says(cell: bytes, label: object) -> bool:
         return text.strip().lower() == str(label).lower()
 
 
-def _read(cell: bytes) -> str:
+def _from_cell(cell: bytes) -> str:
     if not cell.startswith(b'"'):
         return cell.decode("utf-8", "replace")
     inside = re.match(rb'"((?:[^"]|"")*+)"?(.*)', cell, re.DOTALL)
@@ -107,7 +128,7 @@ def _read(cell: bytes) -> str:
     return (inside[1].replace(b'""', b'"') + inside[2]).decode("utf-8", "replace")
 
 
-def _written(label: object, quoted: bool, delimiter: bytes) -> bytes:
+def _to_cell(label: object, quoted: bool, delimiter: bytes) -> bytes:
     text = ("true" if label else "false") if isinstance(label, bool) else str(label)
     cell = text.encode("utf-8")
     if quoted or any(mark in cell for mark in (b'"', b"\r", b"\n", delimiter)):
@@ -117,8 +138,8 @@ def _written(label: object, quoted: bool, delimiter: bytes) -> bytes:
 
 def _copy(source: IO[bytes], target: IO[bytes], count: int) -> None:
     while count > 0:
-        piece = source.read(min(count, _PIECE))
-        if not piece:
+        chunk = source.read(min(count, _COPY_BYTES))
+        if not chunk:
             return
-        target.write(piece)
-        count -= len(piece)
+        target.write(chunk)
+        count -= len(chunk)

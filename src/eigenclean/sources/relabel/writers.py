@@ -1,0 +1,134 @@
+"""Which writer a source needs for its labels; files and folders are replaced whole or not at all."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidOption
+from eigenclean.files import make_folder, replacing, write_json
+from eigenclean.sources.base import Source
+from eigenclean.sources.relabel.arrays import relabel_npy, relabel_npz
+from eigenclean.sources.relabel.delimited import relabel_csv, relabel_lines
+from eigenclean.sources.relabel.ipc import relabel_ipc
+from eigenclean.sources.relabel.parquet import relabel_parquet
+from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
+from eigenclean.sources.tabular.arrow import ArrowTable
+from eigenclean.sources.tabular.columns import LABEL_NAMES
+from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
+from eigenclean.sources.tabular.parquet import ParquetTable
+
+LabelWriter = Callable[[Path, Path, LabelUpdate, UndoLog], None]
+_MAX_FINGERPRINT = 64  # characters that Hugging Face accepts
+
+
+def label_writer(source: Source, path: Path) -> LabelWriter | None:
+    """The function that rewrites the labels in the file ``path`` of the source; None when there is none."""
+    suffix = path.suffix.lower()
+    if source.table is None or source.label_column is None:  # labels are an array or a file of their own
+        writers: dict[str, LabelWriter] = {
+            ".npz": relabel_npz,
+            ".npy": relabel_npy,
+            ".txt": relabel_lines,
+            ".csv": _relabel_label_csv,
+        }
+        return writers.get(suffix)
+    column, table = source.label_column, source.table
+    class_names = table.class_names().get(column)
+    if isinstance(table, CsvTable):
+        return partial(
+            relabel_csv, column=table.schema.names.index(column), delimiter="\t" if suffix == ".tsv" else ","
+        )
+    if isinstance(table, ParquetTable):
+        return _without_undo(partial(relabel_parquet, column=column, class_names=class_names))
+    if isinstance(table, ArrowTable) and not isinstance(table, HuggingFaceTable):
+        return _without_undo(partial(relabel_ipc, column=column, class_names=class_names))
+    return None
+
+
+def write_file(write: LabelWriter, path: Path, out: Path, update: LabelUpdate) -> None:
+    """Write ``out``, which may be ``path`` itself, whole or not at all."""
+    undo_log = UndoLog.load(path)
+    mode = path.stat().st_mode
+    with replacing(out) as temporary:
+        write(path, temporary, update, undo_log)
+        undo_log.save(out, ahead_of_data=True)
+    out.chmod(mode)
+    undo_log.save(out)
+
+
+def write_labels(out: Path, labels: Array) -> None:
+    """The labels alone, in row order, for ``--labels``."""
+    with replacing(out) as temporary, open(temporary, "wb") as file:
+        np.save(file, labels, allow_pickle=False)
+
+
+def write_manifest(out: Path, ids: Array, labels: Array) -> None:
+    """A CSV file of ``file,label`` for all samples."""
+    with replacing(out) as temporary:
+        pyarrow.csv.write_csv(pa.table({"file": pa.array(ids), "label": pa.array(labels)}), str(temporary))
+
+
+def write_saved_dataset(source: Source, folder: Path, out: Path, update: LabelUpdate, suffix: str) -> None:
+    """Rewrite the Arrow files of a saved Hugging Face data set, in place one by one or in a copy of the folder.
+
+    ``suffix`` is appended to its fingerprint, or removed from it: the ``datasets`` library finds cached results by
+    the fingerprint, and those of the old labels must not be used for the new ones.
+    """
+    if out.resolve() == folder.resolve():
+        _rewrite_dataset(source, folder, update, suffix)
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InvalidOption(f"cannot write the data set to {out}: it is there already; choose another place")
+    make_folder(out.parent)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
+    try:
+        shutil.copytree(folder, temporary, dirs_exist_ok=True)
+        _rewrite_dataset(source, temporary, update, suffix)
+        if out.exists():
+            out.rmdir()
+        os.rename(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _rewrite_dataset(source: Source, folder: Path, update: LabelUpdate, suffix: str) -> None:
+    """Write the Arrow files of the source with new labels into ``folder``, which may be its own."""
+    table, column = source.table, source.label_column
+    assert isinstance(table, HuggingFaceTable) and column is not None
+    start = 0
+    for path in table.paths:
+        with replacing(folder / path.name) as temporary:
+            start = relabel_ipc(
+                path, temporary, update, column=column, class_names=table.class_names().get(column), start=start
+            )
+    if (folder / STATE).is_file():
+        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        old = str(state.get("_fingerprint", ""))
+        new = old.removesuffix(suffix) if old.endswith(suffix) else f"{old}{suffix}"[-_MAX_FINGERPRINT:]
+        write_json(folder / STATE, {**state, "_fingerprint": new})
+
+
+def _without_undo(write: Callable[[Path, Path, LabelUpdate], object]) -> LabelWriter:
+    """A writer for a format in which a label has only one spelling: nothing is logged."""
+
+    def write_labels_only(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
+        write(path, out, update)
+
+    return write_labels_only
+
+
+def _relabel_label_csv(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
+    """A CSV file with labels alone, perhaps below a header."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header = file.readline().strip().strip('"').strip().lower() in LABEL_NAMES
+    relabel_csv(path, out, update, undo_log, column=0, header=header)
