@@ -16,7 +16,7 @@ Float64s = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-CHUNK_BYTES = 1 << 24  # work on 16 MiB at a time: large enough for BLAS, small enough to stay polite
+CHUNK_BYTES = 1 << 24  # 16 MiB at a time: large enough for BLAS, small next to the data
 
 
 def row_chunks(n_rows: int, row_bytes: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[slice]:
@@ -173,7 +173,7 @@ def preview(values: Array, most: int = 8) -> str:
 class ClassRows:
     """Which rows belong to which class, found by one sort: the basis of all per-class work.
 
-    ``order`` lists row numbers class by class; class k owns ``order[starts[k]:starts[k + 1]]``, ascending.
+    ``order`` lists row numbers class by class; those of class k are ``order[starts[k]:starts[k + 1]]``, ascending.
 
     >>> rows = ClassRows.of(np.array([1, 0, 1]), n_classes=2)
     >>> rows[1], rows.counts
@@ -211,10 +211,10 @@ def gather(features: Array, rows: Ints, dtype: np.dtype[Any], buffer: Array | No
     """
     contiguous = len(rows) == 0 or rows[-1] - rows[0] + 1 == len(rows)
     if contiguous:
-        part = features[rows[0] : rows[-1] + 1] if len(rows) else features[:0]
-        if part.dtype == dtype and part.flags.c_contiguous:
-            return part
-        return np.ascontiguousarray(part, dtype=dtype)
+        block = features[rows[0] : rows[-1] + 1] if len(rows) else features[:0]
+        if block.dtype == dtype and block.flags.c_contiguous:
+            return block
+        return np.ascontiguousarray(block, dtype=dtype)
     if buffer is None or features.dtype != dtype:
         return np.ascontiguousarray(features[rows], dtype=dtype)
     out = buffer[: len(rows)]
@@ -256,8 +256,8 @@ def not_finite(array: Array) -> tuple[int, int]:
     wrong, first = 0, -1
     if array.dtype.kind != "f":
         return wrong, first
-    for part in row_chunks(len(array), array.itemsize * array.shape[1]):
-        block = array[part]
+    for chunk in row_chunks(len(array), array.itemsize * array.shape[1]):
+        block = array[chunk]
         # A finite sum proves finite terms, in a third of the time of isfinite and without its copy.
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(block.sum(dtype=np.float32 if block.dtype == np.float16 else None)):
@@ -265,7 +265,7 @@ def not_finite(array: Array) -> tuple[int, int]:
         bad = ~np.isfinite(block)
         if bad.any():
             wrong += int(bad.sum())
-            first = part.start + int(np.argmax(bad.any(axis=1))) if first < 0 else first
+            first = chunk.start + int(np.argmax(bad.any(axis=1))) if first < 0 else first
     return wrong, first
 
 
@@ -282,7 +282,7 @@ def _plain_labels(array: Array, *, by: str) -> Array:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, or a value that does not equal itself (NaN, NaT) or will not even say so (pandas' NA)."""
+    """None, a value that does not equal itself (NaN, NaT), or pandas' NA, whose comparison has no truth value."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
@@ -298,7 +298,7 @@ def _decoded(array: Array, *, by: str) -> Array:
 
 def _whole_numbers(array: Array, *, by: str) -> Array:
     _refuse_missing(np.isnan(array), by=by)
-    with np.errstate(invalid="ignore"):  # infinity has no integer, which the comparison will tell
+    with np.errstate(invalid="ignore"):  # infinity has no integer: the comparison below finds it
         whole = array.astype(np.int64)
     if (whole != array).any():
         first = int(np.argmax(whole != array))

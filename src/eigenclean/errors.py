@@ -1,4 +1,4 @@
-"""Every error a user can cause, in one tree: one sentence each, with what to do."""
+"""Every error that a user can cause, with one root; messages are one sentence that says what to do."""
 
 
 class EigencleanError(Exception):

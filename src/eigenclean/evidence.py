@@ -1,4 +1,4 @@
-"""What is known about the samples before anyone judges them."""
+"""The evidence: given labels, and what detectors and selectors judge them by."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -12,17 +12,17 @@ KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 
 @dataclass(frozen=True)
 class Evidence:
-    """Given labels, and whatever speaks for or against them; arrays in row order.
+    """Given labels and everything that detectors may use to judge them; arrays in row order.
 
     Attributes:
         ids: one unique id per row.
         labels: the given labels, right or wrong.
-        features: n x d, for detectors that look at geometry.
+        features: n x d, for detectors that use the geometry of the classes.
         probabilities: n x K, out-of-sample, columns in the order of the sorted classes.
         losses: n, the loss of the given label.
         logits: n x K.
-        margins: n, by how much the logit of the given label was the largest, on average over a training.
-        inputs: n x d, what the network is given, if that is vectors.
+        margins: n, the logit of the given label minus the largest other, averaged over the epochs of a training.
+        inputs: n x d, the inputs of the network, if they are vectors.
 
     >>> import numpy as np
     >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")

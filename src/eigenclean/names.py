@@ -1,4 +1,4 @@
-"""Names of options: the allowed ones, and a guess at what was meant by the others."""
+"""Checks of names in options, with a suggestion for misspelled ones."""
 
 import difflib
 from collections.abc import Iterable

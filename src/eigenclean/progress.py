@@ -1,4 +1,4 @@
-"""Long work says how far it is; whoever wants to know listens. The library itself prints nothing."""
+"""Progress of long computations, reported to a listener that the caller installs; the library prints nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,24 +9,24 @@ T = TypeVar("T")
 
 
 class Listener(Protocol):
-    """Hears about work: ``begin`` returns a handle, ``advance`` and ``end`` give it back."""
+    """Receives progress: ``begin`` returns a handle, by which ``advance`` and ``end`` refer to the task."""
 
     def begin(self, what: str, total: float) -> int:
-        """A piece of work starts."""
+        """A task of ``total`` units starts."""
 
     def advance(self, handle: int, amount: float) -> None:
-        """Some of it is done."""
+        """Another ``amount`` of the task is done."""
 
     def end(self, handle: int) -> None:
-        """It is over, finished or not."""
+        """The task has ended, completed or not."""
 
 
 @runtime_checkable
 class Counter(Protocol):
-    """A listener that also wants to know what is counted, because it shows a rate."""
+    """A listener that also receives the unit that is counted, because it shows a rate."""
 
     def begin_counting(self, what: str, total: float, unit: str) -> int:
-        """A piece of work of so many units starts."""
+        """A task of ``total`` units, such as images, starts."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("eigenclean_progress", default=None)
@@ -34,7 +34,7 @@ _listener: ContextVar[Listener | None] = ContextVar("eigenclean_progress", defau
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Inside the block, ``listener`` hears about all work of this thread."""
+    """Inside the block, ``listener`` receives the progress of this context."""
     token = _listener.set(listener)
     try:
         yield
@@ -44,7 +44,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Inside the block, nobody hears of work: it is part of something larger that is told of as a whole."""
+    """Inside the block, no progress is reported: the work is a step of a task that is reported as a whole."""
     token = _listener.set(None)
     try:
         yield
@@ -55,9 +55,9 @@ def quiet() -> Iterator[None]:
 def track(
     items: Sequence[T], what: str, sizes: Iterable[float] | None = None, unit: str | None = None
 ) -> Iterator[T]:
-    """Iterate over ``items``, telling the listener; ``sizes`` are shares of the work, by default equal.
+    """Iterate over ``items`` and report progress; ``sizes`` are their shares of the work, by default equal.
 
-    ``unit`` names what the sizes count, such as "images", where people want to know the rate.
+    ``unit`` names what the sizes count, such as "images", for listeners that show a rate.
 
     >>> list(track([1, 2, 3], "counting"))
     [1, 2, 3]

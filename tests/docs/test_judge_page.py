@@ -47,7 +47,7 @@ def test_the_signs_of_people_are_those_of_the_code() -> None:
 
 
 def test_the_unforeseen_wrong_flags_are_those_of_the_code() -> None:
-    assert f"{10_000 * decisions._ODDITIES:.0f} in 10 000" in read("howto/threshold.md")
+    assert f"{10_000 * decisions._UNFORESEEN:.0f} in 10 000" in read("howto/threshold.md")
 
 
 def test_pages_name_the_default_detector() -> None:

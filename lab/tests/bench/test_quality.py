@@ -335,7 +335,7 @@ def test_a_key_depends_on_options_noise_and_code(monkeypatch: pytest.MonkeyPatch
     [
         ("detect/base.py", "fine", "digits/sym-20", True),
         ("detect/decisions.py", "fine", "digits/sym-20", True),
-        ("detect/cuts/gaussian.py", "fine", "digits/sym-20", True),
+        ("detect/cuts/mixture.py", "fine", "digits/sym-20", True),
         ("detect/knn.py", "fine", "digits/sym-20", True),  # which detectors use which files is not for us to guess
         ("mixture.py", "fine", "digits/sym-20", True),
         ("moments.py", "fine", "digits/sym-20", True),

@@ -178,19 +178,19 @@ class Detector(BaseEstimator, ABC):
 
     # What a detector may override.
 
-    _fewest: ClassVar[int] = 0  # classes with fewer samples are kept whole, whatever the cut says about them
+    _min_class_size: ClassVar[int] = 0  # smaller classes are kept whole, whatever the cut says
 
-    def _own_cut(self) -> Cut | None:
-        """The decision that belongs to the method, when the options ask for it; None takes the cut they name."""
+    def _method_cut(self) -> Cut | None:
+        """The cut that belongs to the published method, if the options ask for it; None takes the cut they name."""
         return None
 
     def _undecidable(self, cut: Cut) -> Bools:
-        """Which classes, beyond those of the cut, say nothing about their labels."""
+        """Which classes, besides those of the cut, cannot be judged by this method."""
         return np.zeros(len(self.classes_), dtype=bool)
 
     @property
     def _ceiling(self) -> float | None:
-        """The highest score there can be, if there is one."""
+        """The upper bound of the score, if it has one."""
         return None
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
@@ -264,9 +264,10 @@ class Detector(BaseEstimator, ABC):
         return self.cut_ if hasattr(self, "cut_") else self._new_cut(scores, codes)
 
     def _new_cut(self, scores: Float64s, codes: Ints) -> Cut:
-        k, own = len(self.classes_), self._own_cut()
-        cut = (make_cut(self.cut) if own is None else own).fit(scores, codes, k, ceiling=self._ceiling)
-        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < self._fewest) | self._undecidable(cut)
+        k, method_cut = len(self.classes_), self._method_cut()
+        cut = make_cut(self.cut) if method_cut is None else method_cut
+        cut.fit(scores, codes, k, ceiling=self._ceiling)
+        cut.whole_ = cut.whole_ | (np.bincount(codes, minlength=k) < self._min_class_size) | self._undecidable(cut)
         return cut
 
     def _notes(self, cut: Cut) -> list[str]:

@@ -1,4 +1,4 @@
-"""From probabilities to flags: three ways to decide how many labels to look at."""
+"""From probabilities to flags: three rules that decide which labels are flagged."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,9 +11,8 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidOption, MissingEvidence
 from eigenclean.verdict import Verdict
 
-_ODDITIES = (
-    0.0005  # share of right labels that no detector foresees: pictures that look like another class to anyone
-)
+# Share of right labels that look like another class to any detector, so that no probability accounts for them.
+_UNFORESEEN = 0.0005
 _ROUNDING = 1e-12  # a mean of equal numbers may come out a little above them
 
 
@@ -31,9 +30,9 @@ def at_most_false_flags(p_clean: Array, share: float) -> Bools:
     """Flag as many labels as possible, the worst first, while at most ``share`` of the flags are expected wrong.
 
     The flag on a label that is right with probability p is wrong with probability p, so the expected number of
-    wrong flags is the sum of P(right) over the flagged, as honest as those probabilities are, and a few more that
-    no probability foresees: 5 in 10 000 samples. Where almost all is right these few would be most of the flags, so
-    there nothing is flagged. Labels with equal probability are flagged together or not at all.
+    wrong flags is the sum of P(right) over the flagged, if these are calibrated, and 5 in 10 000 samples more that
+    no probability accounts for. Where almost all labels are right these few would be most of the flags, so there
+    nothing is flagged. Labels with equal probability are flagged together or not at all.
 
     >>> at_most_false_flags(np.array([0.9, 0.2, 0.02, 0.01, 0.9]), 0.1)
     array([False,  True,  True,  True, False])
@@ -44,7 +43,7 @@ def at_most_false_flags(p_clean: Array, share: float) -> Bools:
         return np.zeros(0, dtype=bool)
     worst_first = np.sort(p)
     ends = np.flatnonzero(np.append(worst_first[1:] != worst_first[:-1], True))  # the last of equal ones
-    expected = (np.cumsum(worst_first)[ends] + _ODDITIES * len(p)) / (ends + 1)
+    expected = (np.cumsum(worst_first)[ends] + _UNFORESEEN * len(p)) / (ends + 1)
     allowed = np.flatnonzero(expected <= share * (1 + _ROUNDING))
     return p <= worst_first[ends[allowed[-1]]] if len(allowed) else np.zeros(len(p), dtype=bool)
 
@@ -100,7 +99,7 @@ class Decision:
 
     @property
     def value(self) -> float:
-        """Its number."""
+        """The number that belongs to the rule."""
         number: float = getattr(self, self.rule)
         return number
 
@@ -115,13 +114,13 @@ class Decision:
 
     def record(self, p_clean: Array, flagged: Bools) -> dict[str, Any]:
         """The decision as plain values: the rule, the threshold it came to, the wrong flags to be expected."""
-        own = np.asarray(p_clean, dtype=np.float64)[flagged]
-        reached = self.value if self.threshold is not None else own.max(initial=0.0)
+        p_flagged = np.asarray(p_clean, dtype=np.float64)[flagged]
+        threshold = self.value if self.threshold is not None else p_flagged.max(initial=0.0)
         return {
             "rule": self.rule,
             "value": int(self.value) if self.budget is not None else float(self.value),
-            "threshold": float(reached),
-            "expected_false_flags": float(own.mean()) if len(own) else 0.0,
+            "threshold": float(threshold),
+            "expected_false_flags": float(p_flagged.mean()) if len(p_flagged) else 0.0,
         }
 
     def __str__(self) -> str:
@@ -154,16 +153,16 @@ def decide(
     """
     rule = Decision(threshold=threshold, max_false_flags=max_false_flags, budget=budget)
     flagged = rule.flags(verdict.p_clean, verdict.score)
-    without = int(np.count_nonzero(flagged & ~verdict.flagged))
-    if without:
+    n_without = int(np.count_nonzero(flagged & ~verdict.flagged))
+    if n_without:
         raise MissingEvidence(
-            f"decide: {without} {'label' if without == 1 else 'labels'} would be flagged without a suggestion; "
+            f"decide: {n_without} {'label' if n_without == 1 else 'labels'} would be flagged without a suggestion; "
             f"judge again with judge(X, y, decision=Decision({rule.rule}={rule.value:g}))"
         )
     assert isinstance(verdict.made_by, Mapping)
-    reached = rule.record(verdict.p_clean, flagged)
-    made_by = {**verdict.made_by, "threshold": reached["threshold"], "decision": reached}
-    if "mixture" in made_by:  # where the old threshold lay on the scores is no longer of interest
+    record = rule.record(verdict.p_clean, flagged)
+    made_by = {**verdict.made_by, "threshold": record["threshold"], "decision": record}
+    if "mixture" in made_by:  # the boundary belongs to the old threshold
         made_by["mixture"] = {key: value for key, value in made_by["mixture"].items() if key != "boundary"}
     return dataclasses.replace(
         verdict,

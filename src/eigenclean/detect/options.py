@@ -1,4 +1,4 @@
-"""A detector from names and plain values, as a command line or a file of settings gives them."""
+"""Build a detector from names and plain values, as a command line or a file of settings gives them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,16 +15,17 @@ def build_detector(name: str | None, options: Mapping[str, Any], *, seed: int | 
     >>> build_detector("fine", {"cut": "beta", "cut.split": "always"}, seed=1)
     FINE(cut=BetaCut(split='always'), random_state=1)
     """
-    own = {key: value for key, value in options.items() if not key.startswith("cut.")}
-    of_cut = {key.removeprefix("cut."): value for key, value in options.items() if key.startswith("cut.")}
-    made = detector(name, **own)
-    known = made.get_params(deep=False)
-    if of_cut:
+    detector_options = {key: value for key, value in options.items() if not key.startswith("cut.")}
+    cut_options = {key.removeprefix("cut."): value for key, value in options.items() if key.startswith("cut.")}
+    judge = detector(name, **detector_options)
+    known = judge.get_params(deep=False)
+    if cut_options:
         cut = make_cut(known["cut"])
-        for option in of_cut:
-            check_name(option, cut.get_params(deep=False), by=f"cut {own.get('cut', known['cut'])}", what="option")
-        made.set_params(cut=cut.set_params(**of_cut))
-    if seed is not None and "random_state" in known and "random_state" not in own:
-        made.set_params(random_state=seed)
-    made.check_options()
-    return made
+        for option in cut_options:
+            cut_name = detector_options.get("cut", known["cut"])
+            check_name(option, cut.get_params(deep=False), by=f"cut {cut_name}", what="option")
+        judge.set_params(cut=cut.set_params(**cut_options))
+    if seed is not None and "random_state" in known and "random_state" not in detector_options:
+        judge.set_params(random_state=seed)
+    judge.check_options()
+    return judge

@@ -46,20 +46,20 @@ def test_flags_are_the_rule() -> None:
 def test_threshold_samples_are_random_and_disjoint() -> None:
     detector = AUM().fit(X, NOISY.labels)
     keys = detector._keys(X)
-    first, second = (run.chose(keys) for run in detector._runs)
+    first, second = (run.relabelled(keys) for run in detector._runs)
     assert first.sum() == second.sum() == len(X) // 10
     assert not (first & second).any()
     share = np.bincount(Y[first | second], minlength=10) / np.bincount(Y)
     assert abs(share - 0.2).max() < 0.12
     other = AUM(random_state=1).fit(X, NOISY.labels)
-    assert 0 < np.sum(other._runs[0].chose(other._keys(X)) & first) < 0.5 * first.sum()
+    assert 0 < np.sum(other._runs[0].relabelled(other._keys(X)) & first) < 0.5 * first.sum()
 
 
 def test_only_samples_with_weight_are_planted() -> None:
     clean = NOISY.labels == Y
     detector = AUM().fit(X, NOISY.labels, sample_weight=clean)
     keys = detector._keys(X)
-    assert [int((run.chose(keys) & clean).sum()) for run in detector._runs] == [int(clean.sum()) // 10] * 2
+    assert [int((run.relabelled(keys) & clean).sum()) for run in detector._runs] == [int(clean.sum()) // 10] * 2
 
 
 def test_given_logits_are_cut_at_a_margin_of_zero() -> None:

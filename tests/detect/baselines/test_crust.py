@@ -111,13 +111,13 @@ def test_large_classes_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     sizes: list[int] = []
     choose = crust.greedy_medoids
 
-    def noted(distances: Float64s, weight: Float64s, n: int) -> tuple[Array, Float64s]:
+    def recording(distances: Float64s, weight: Float64s, n: int) -> tuple[Array, Float64s]:
         sizes.append(len(distances))
         return choose(distances, weight, n)
 
     whole = CRUST().fit(X, NOISY.labels).score_samples(X, NOISY.labels)
-    monkeypatch.setattr(crust, "_PART", 50)
-    monkeypatch.setattr(crust, "greedy_medoids", noted)
+    monkeypatch.setattr(crust, "_PARTITION_ROWS", 50)
+    monkeypatch.setattr(crust, "greedy_medoids", recording)
     fitted = CRUST().fit(X, NOISY.labels)
     assert max(sizes) <= 50 and sum(sizes) == len(X)
     scores = fitted.score_samples(X, NOISY.labels)

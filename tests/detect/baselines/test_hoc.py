@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.detect.baselines.hoc import _consensus, _loss, _Symmetric, estimate_noise
+from eigenclean.detect.baselines.hoc import _consensus, _loss, _SymmetrisedTable, estimate_noise
 
 
 def triples(T: Array, p: Array, n: int, seed: int = 0) -> Ints:
@@ -33,7 +33,7 @@ def test_loss_and_slope(orders: int) -> None:
         ]
         return float(sum(np.sqrt(((m - t) ** 2).sum()) for m, t in zip(models, tables, strict=False)))
 
-    loss, slope = _loss(T, p, [_Symmetric.of(table) for table in tables])
+    loss, slope = _loss(T, p, [_SymmetrisedTable.of(table) for table in tables])
     assert loss == pytest.approx(slow(T, p))
     step = 1e-6
     for i in range(k):

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from sklearn.neighbors import NearestNeighbors
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.detect.baselines.neighbours import Neighbours, sums_by_label, unit_rows
+from eigenclean.detect.baselines.neighbours import NeighbourIndex, sums_by_label, unit_rows
 from eigenclean.detect.baselines.simifeat import SimiFeat
 from eigenclean.errors import InvalidOption
 
@@ -21,48 +21,48 @@ def some(n: int = 200, d: int = 7, seed: int = 0) -> tuple[Array, Ints]:
 @pytest.mark.parametrize("k", [1, 5, 199, 500])
 def test_all_distances_sorted(k: int) -> None:
     X, codes = some()
-    found = Neighbours.of(X, codes).find(X, codes, k)
+    found = NeighbourIndex.of(X, codes).find(X, codes, k)
     table = cosine_distances(X)
     np.fill_diagonal(table, np.inf)
     expected = np.argsort(table, axis=1)[:, : min(k, 199)]
     np.testing.assert_array_equal(found.index, expected)
     np.testing.assert_allclose(found.distance, np.take_along_axis(table, expected, axis=1), atol=1e-6)
-    np.testing.assert_array_equal(found.own, np.arange(200))
+    np.testing.assert_array_equal(found.self_index, np.arange(200))
 
 
 def test_new_rows_have_no_self() -> None:
     X, codes = some()
     new, labels = some(50, seed=1)
-    found = Neighbours.of(X, codes).find(new, labels, 4)
+    found = NeighbourIndex.of(X, codes).find(new, labels, 4)
     np.testing.assert_array_equal(found.index, np.argsort(cosine_distances(new, X), axis=1)[:, :4])
-    assert (found.own == -1).all()
+    assert (found.self_index == -1).all()
 
 
 def test_some_of_the_training_rows_are_themselves() -> None:
     X, codes = some()
-    neighbours = Neighbours.of(X, codes)
+    neighbours = NeighbourIndex.of(X, codes)
     whole = neighbours.find(X, codes, 6)
     picked = np.random.default_rng(2).permutation(200)[:70]
     part = neighbours.find(X[picked].astype(np.float32) * 3, codes[picked], 6)
     np.testing.assert_array_equal(part.index, whole.index[picked])
-    np.testing.assert_array_equal(part.own, picked)
+    np.testing.assert_array_equal(part.self_index, picked)
 
 
 def test_one_of_several_equal_rows_is_self_and_rather_of_the_same_label() -> None:
     X = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
     codes = np.array([1, 0, 2, 0])
-    neighbours = Neighbours.of(X, codes)
+    neighbours = NeighbourIndex.of(X, codes)
     for label, rest in ((0, [1, 2]), (1, [0, 2]), (2, [0, 1])):
         found = neighbours.find(np.array([[5.0, 0.0]]), np.array([label]), 2)
-        assert codes[found.own[0]] == label
+        assert codes[found.self_index[0]] == label
         assert codes[found.index[0]].tolist() == rest  # equal distances in the order of the labels
     own = neighbours.find(X, np.zeros(4, dtype=int), 2)  # the very rows, whatever their labels are now
-    np.testing.assert_array_equal(own.own, np.arange(4))
+    np.testing.assert_array_equal(own.self_index, np.arange(4))
 
 
 def test_the_last_search_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = some()
-    neighbours = Neighbours.of(X, codes)
+    neighbours = NeighbourIndex.of(X, codes)
     searches = []
     search = NearestNeighbors.kneighbors
 
@@ -73,7 +73,7 @@ def test_the_last_search_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NearestNeighbors, "kneighbors", counted)
     for _ in range(3):
         neighbours.find(X.copy(), codes, 5)
-    neighbours.find_own(5)
+    neighbours.find_within(5)
     assert len(searches) == 1
     for _ in range(2):
         neighbours.find(X[:20], codes[:20], 5)

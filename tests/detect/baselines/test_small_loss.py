@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 from sklearn.mixture import GaussianMixture
 
 from eigenclean.detect.baselines.head import LinearHead
-from eigenclean.detect.baselines.small_loss import SmallLoss, TogetherCut
+from eigenclean.detect.baselines.small_loss import SharedMixtureCut, SmallLoss
 from eigenclean.detect.cuts import GaussianCut
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
@@ -43,7 +43,7 @@ def test_one_boundary_for_all_classes() -> None:
 def test_p_rises_with_the_score_far_beyond_what_was_seen() -> None:
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.normal(-0.2, 0.1, 300), rng.normal(-3.0, 1.5, 100)])
-    cut = TogetherCut().fit(scores, np.arange(400) % 3, 3)
+    cut = SharedMixtureCut().fit(scores, np.arange(400) % 3, 3)
     grid = np.linspace(-20.0, 5.0, 1001)
     for k in range(3):
         p = cut.p_clean(grid, np.full(1001, k))

@@ -1,4 +1,4 @@
-"""AUM: the margin by which a label wins, against the margins of labels that are wrong for certain."""
+"""AUM: the margin of a label's logit, compared with the margins of labels that are known to be wrong."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +13,7 @@ from eigenclean.detect.folds import content_folds
 
 _KEYS = 1 << 31
 _RUNS = 2
-_FEWEST = 10  # threshold samples are at most one in so many
+_MIN_RATIO = 10  # at least so many samples for each threshold sample
 _LARGER = 0.01  # share of threshold samples that may have a larger margin
 
 
@@ -28,8 +28,8 @@ class AUM(LogitDetector):
     Unlike in the paper, at most a tenth of the samples are relabelled: of two classes it would be half of them, and
     the extra class would be as likely as the right one.
 
-    AUM proper is the mean of the margin over the epochs of a training, before wrong labels are memorised; that
-    lives in training. A linear head has no epochs and does not memorise: its margin is out of sample instead.
+    AUM itself is the mean of the margin over the epochs of a training, before wrong labels are memorised; that
+    is part of training. A linear head has no epochs and does not memorise: its margin is out of sample instead.
     The rule is a strict one: of the clean labels of scikit-learn's digits it flags one in eight.
 
     Args:
@@ -44,7 +44,7 @@ class AUM(LogitDetector):
     Attributes:
         classes_: sorted labels.
         cut_: the fitted cut.
-        thresholds_: the margin that was asked for in each run.
+        thresholds_: the margin that a label needs in each run.
 
     Examples:
         >>> from sklearn.datasets import load_digits
@@ -77,25 +77,26 @@ class AUM(LogitDetector):
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
         self._fit_head(X, codes, weight)
-        self._runs = [] if self._head is None else self._plant(X, codes, weight, self._head.shrinkage)
+        self._runs = [] if self._head is None else self._threshold_runs(X, codes, weight, self._head.shrinkage)
         self.thresholds_ = [run.threshold for run in self._runs]
         return self._score(X, codes)
 
-    def _plant(self, X: Array, codes: Ints, weight: Float64s | None, shrinkage: float) -> list["_Run"]:
-        """One run for each set of threshold samples: equal rows are taken together, so a set may be missing."""
+    def _threshold_runs(self, X: Array, codes: Ints, weight: Float64s | None, shrinkage: float) -> list["_Run"]:
+        """One run for each set of threshold samples; equal rows are in the same set, so the second may be empty."""
         k = len(self.classes_)
         self._multiplier = int(np.random.default_rng(self.random_state).integers(_KEYS)) | 1
         keys = self._keys(X)
-        there = np.ones(len(X), dtype=bool) if weight is None else weight > 0
-        ordered, size = np.sort(keys[there]), max(1, int(there.sum()) // max(k, _FEWEST))
+        weighted = np.ones(len(X), dtype=bool) if weight is None else weight > 0
+        ordered, size = np.sort(keys[weighted]), max(1, int(weighted.sum()) // max(k, _MIN_RATIO))
         ends = [-1, *(int(ordered[min(size * (run + 1), len(ordered)) - 1]) for run in range(_RUNS))]
         runs = []
         for low, high in pairwise(ends):
-            chosen = (keys > low) & (keys <= high) & there
+            chosen = (keys > low) & (keys <= high) & weighted
             if chosen.any():
-                planted = np.where(chosen, k, codes)
-                head = LinearHead.fit(X, planted, k + 1, weight, self.n_folds, [shrinkage])
-                runs.append(_Run(head, low, high, _threshold(margins(head.logits(X[chosen]), planted[chosen]))))
+                relabelled = np.where(chosen, k, codes)
+                head = LinearHead.fit(X, relabelled, k + 1, weight, self.n_folds, [shrinkage])
+                threshold = _threshold(margins(head.logits(X[chosen]), relabelled[chosen]))
+                runs.append(_Run(head, low, high, threshold))
         return runs
 
     def _keys(self, X: Array) -> Ints:
@@ -107,11 +108,11 @@ class AUM(LogitDetector):
             return super()._score(X, codes)
         keys = self._keys(X)
         above = np.stack([margins(run.head.logits(X), codes) - run.threshold for run in self._runs])
-        own = np.stack([run.chose(keys) for run in self._runs])
-        own[:, own.all(axis=0)] = False  # rows all alike: there was but one run
-        return np.asarray(np.where(own, -np.inf, above).max(axis=0))
+        relabelled = np.stack([run.relabelled(keys) for run in self._runs])
+        relabelled[:, relabelled.all(axis=0)] = False  # all rows are equal, so there was only one run
+        return np.asarray(np.where(relabelled, -np.inf, above).max(axis=0))
 
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         return margins(logits, codes)
 
 
@@ -124,7 +125,8 @@ class _Run:
     high: int
     threshold: float
 
-    def chose(self, keys: Ints) -> Bools:
+    def relabelled(self, keys: Ints) -> Bools:
+        """Which rows were threshold samples in this run."""
         return np.asarray((keys > self.low) & (keys <= self.high))
 
 

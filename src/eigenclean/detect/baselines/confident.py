@@ -12,20 +12,20 @@ from eigenclean.detect.baselines.head import LogitDetector
 from eigenclean.detect.cuts import Cut, FixedCut
 from eigenclean.extras import require
 
-_NEVER = 1.01  # no margin between two probabilities gets there
+_UNREACHABLE = 1.01  # above any difference of two probabilities
 
 
 class ConfidentLearning(LogitDetector):
-    """Confident learning (Northcutt, Jiang, Chuang; JAIR 2021) as cleanlab has it, on out-of-sample probabilities.
+    """Confident learning (Northcutt, Jiang, Chuang; JAIR 2021) by cleanlab, on out-of-sample probabilities.
 
     cleanlab counts how many labels k ought to be j (those whose p_j reaches the mean p_j of the samples labelled j)
     and prunes by noise rate: for each pair it flags that many samples of class k with the largest margin p_j − p_k.
     Needs ``pip install 'eigenclean[cleanlab]'``.
 
     Its flags are not a cut in any of its quality scores, so the score is cleanlab's quality p_ỹ (self-confidence),
-    minus 2 where it flags: those that it flags come first, each group in its order. What it flags is remembered as
-    the margins where its flags begin, which gives back its very flags on the data that it was fitted on (but that
-    copies of a row share a fate), and a rule for samples that it has not seen.
+    minus 2 where it flags: flagged samples rank below all others, each group in its order. The flags are stored as
+    the margins where they begin, which reproduces them on the data of `fit` (except that copies of a row are
+    treated alike) and gives a rule for new samples.
 
     Args:
         head: "linear": X are features, and a cross-fitted linear head gives the logits; None: X are logits, n x K.
@@ -59,15 +59,15 @@ class ConfidentLearning(LogitDetector):
         logits = self._logits(X)
         p = softmax(logits, axis=1)
         self.bounds_ = _bounds(p, codes, _flags(cleanlab, p, codes))
-        return self._rate(logits, codes)
+        return self._score_logits(logits, codes)
 
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         p = softmax(logits, axis=1)
         quality = p[np.arange(len(codes)), codes]
         beyond = (p - quality[:, None] > self.bounds_[codes]).any(axis=1)
         return np.asarray(quality - 2.0 * (beyond & (p.argmax(axis=1) != codes)))
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return FixedCut(at=-0.5) if self.cut == "fixed" else None
 
 
@@ -82,15 +82,15 @@ def _flags(cleanlab: ModuleType, p: Float64s, codes: Ints) -> Bools:
 def _bounds(p: Float64s, codes: Ints, flagged: Bools) -> Float64s:
     """For each pair, half way between the largest margin that was kept and the smallest one beyond it.
 
-    What cleanlab flags for a pair has larger margins there than anything it keeps, the most probable labels apart;
-    so these bounds give its flags back.
+    What cleanlab flags for a pair has larger margins there than anything it keeps, except the most probable labels;
+    so these bounds reproduce its flags.
     """
     k = p.shape[1]
-    rows, bounds = ClassRows.of(codes, k), np.full((k, k), _NEVER)
+    rows, bounds = ClassRows.of(codes, k), np.full((k, k), _UNREACHABLE)
     for c in range(k):
-        margin, out = p[rows[c]] - p[rows[c], c][:, None], flagged[rows[c]]
+        margin, is_flagged = p[rows[c]] - p[rows[c], c][:, None], flagged[rows[c]]
         contested = p[rows[c]].argmax(axis=1) != c
-        kept = margin[~out & contested].max(axis=0, initial=-1.0)
-        beyond = np.where(margin[out] > kept, margin[out], np.inf).min(axis=0, initial=np.inf)
-        bounds[c] = np.where(np.isfinite(beyond), 0.5 * (kept + beyond), _NEVER)
+        kept = margin[~is_flagged & contested].max(axis=0, initial=-1.0)
+        beyond = np.where(margin[is_flagged] > kept, margin[is_flagged], np.inf).min(axis=0, initial=np.inf)
+        bounds[c] = np.where(np.isfinite(beyond), 0.5 * (kept + beyond), _UNREACHABLE)
     return bounds

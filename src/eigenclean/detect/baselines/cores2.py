@@ -15,9 +15,9 @@ class CORES2(LogitDetector):
     """The sample sieve of CORES² (Cheng et al., ICLR 2021).
 
     With ℓ(c) = −log(p_c + 1e-8), a label ỹ is kept when ℓ(ỹ) is at most the mean of ℓ(c) over all classes c: when
-    it is better than a label drawn at random. The score is mean ℓ(c) − ℓ(ỹ), cut at 0. That is generous: the
-    second best of ten classes is usually kept. In training, CORES² also regularises the network so
-    that it becomes sure of itself; that part belongs to training.
+    it is better than a label drawn at random. The score is mean ℓ(c) − ℓ(ỹ), cut at 0. The rule flags few
+    labels: the second best of ten classes is usually kept. In training, CORES² also regularises the network towards
+    confident predictions; that part belongs to training.
 
     Args:
         head: "linear": X are features, and a cross-fitted linear head gives the logits; None: X are logits, n x K.
@@ -41,6 +41,6 @@ class CORES2(LogitDetector):
 
     name: ClassVar[str] = "cores2"
 
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         fit = np.log(softmax(logits, axis=1) + _FLOOR)
         return np.asarray(fit[np.arange(len(codes)), codes] - fit.mean(axis=1))

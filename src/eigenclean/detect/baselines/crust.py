@@ -1,4 +1,4 @@
-"""CRUST: medoids of the gradients stand for a class; right labels have gradients that many others share."""
+"""CRUST: medoids of the loss gradients represent a class; right labels have gradients that many others share."""
 
 from typing import ClassVar, Literal
 
@@ -12,41 +12,41 @@ from eigenclean.detect.folds import content_hash
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
 
-_PART = 1024  # rows of a class that are looked at together: 8 MiB of distances
-_TRIED = 16  # candidates whose gains are computed anew at a time
+_PARTITION_ROWS = 1024  # rows of a class that are clustered together: 8 MiB of distances
+_BATCH = 16  # candidates whose gains are recomputed at a time
 _FARTHEST = float(np.sqrt(2.0))  # distance of two gradients of one class: p − p' of two certain predictions
-_MARGIN = 6.0  # by which the best logit leads the second, on average, in a head that is sure of itself
+_MARGIN = 6.0  # by which the best logit leads the second, on average, in a network on its training data
 
 
 class CRUST(LogitDetector):
-    """Coresets for robust training (Mirzasoleiman, Cao, Leskovec; NeurIPS 2020), turned into a judge.
+    """Coresets for robust training (Mirzasoleiman, Cao, Leskovec; NeurIPS 2020), as a detector.
 
-    *The paper's:* in each class, ``fraction`` · n medoids of the samples' loss gradients are chosen greedily, so
+    *From the paper:* in each class, ``fraction`` · n medoids of the samples' loss gradients are chosen greedily, so
     that the sum of all similarities to the nearest medoid grows as much as possible with every choice (facility
     location; here lazy, but exact). A medoid stands for the samples that are nearest to it, and a network is
     trained on this weighted coreset. The gradient here is that of the logits, p − onehot(y); the released code
     multiplies it with the weights of the last layer, and weighs a medoid by the samples within a radius.
 
-    *Ours:* the score. Gradients of right labels are alike and those of wrong ones are scattered, so a few heavy
-    medoids do for the right labels, and the wrong ones take many light ones: to be chosen is a bad sign. The score
+    *Added here:* the score. Gradients of right labels are alike and those of wrong ones are scattered, so a few
+    medoids with large clusters represent the right labels, and many with small clusters the wrong ones. The score
     is the mean similarity, 1 − distance/√2, to the medoids of the class by their weights: about the share of the
     class whose gradients are like this one. It is weak where the wrong labels of a class are nearly as many as the
     right ones, and all alike (asymmetric noise).
 
-    *Also ours:* a network is sure of the samples that it was trained on, a calibrated out-of-sample head is not;
-    with many wrong labels its p is nearly flat, and all gradients of a class are alike. So the logits of the linear
-    head are scaled up until the best leads the second by 6 on average. Logits that you give are taken as they are.
+    *Also added here:* a network is confident on the samples that it was trained on, a calibrated out-of-sample head
+    is not; with many wrong labels its p is nearly uniform, and all gradients of a class are alike. So the logits of
+    the linear head are scaled up until the best leads the second by 6 on average. Given logits are not scaled.
 
-    Cost grows linearly with n: a class is dealt at random into parts of at most 1024 samples, each of which selects
-    its share (the first round of GreeDi, by the same first author), and the medoids of the first part judge the
-    whole class. The parts depend on the features, not on the order of the samples.
+    Cost grows linearly with n: a class is divided at random into parts of at most 1024 samples, each of which
+    selects its share (the first round of GreeDi, by the same first author), and the medoids of the first part score
+    the whole class. The parts depend on the features, not on the order of the samples.
 
     Args:
         head: "linear": X are features, and a cross-fitted linear head gives the logits; None: X are logits, n x K.
         n_folds: folds of the head.
         fraction: share of each class that is chosen as medoids.
         cut: "kmeans" splits the scores of each class in two; or another name, or a Cut. ``FixedCut(at=0.5)`` keeps
-            what is like half of its class.
+            samples whose gradient resembles that of half of their class.
         threshold: labels are kept when P(right) is strictly above it.
 
     Attributes:
@@ -97,27 +97,27 @@ class CRUST(LogitDetector):
         logits = self._logits(X)
         self._sharpness = 1.0 if self._head is None else _sharpness(logits[weight > 0])
         gradients = self._gradients(logits, codes)
-        # Rounded, and in the order of their content, rows give the same choices in whatever order they come.
+        # Rounded gradients, sorted by a hash of the features, make the choice independent of the order of the rows.
         shuffled = np.lexsort((content_hash(X), codes))
         shuffled = shuffled[weight[shuffled] > 0]
         classes = ClassRows.of(codes[shuffled], len(self.classes_))
         self._medoids: list[tuple[Float64s, Float64s]] = []
         chosen: list[tuple[Ints, Float64s]] = []
         for k in track(range(len(classes)), "medoids", classes.counts):
-            own = shuffled[classes[k]]
-            for number, rows in enumerate(np.array_split(own, -(-len(own) // _PART))):
+            of_class = shuffled[classes[k]]
+            for number, rows in enumerate(np.array_split(of_class, -(-len(of_class) // _PARTITION_ROWS))):
                 rounded = gradients[rows].round(6)
                 n_medoids = max(1, int(self.fraction * len(rows)))
                 picked, size = greedy_medoids(_distances(rounded, rounded), weight[rows], n_medoids)
                 chosen.append((rows[picked], size))
                 if number == 0:
                     self._medoids.append((gradients[rows[picked]], size / size.sum()))
-        coreset, sizes = (np.concatenate(found) for found in zip(*chosen, strict=True))
+        coreset, sizes = (np.concatenate(arrays) for arrays in zip(*chosen, strict=True))
         order = np.argsort(coreset)
         self.coreset_, self.coreset_weight_ = coreset[order], sizes[order]
-        return self._rate(logits, codes)
+        return self._score_logits(logits, codes)
 
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         gradients, scores = self._gradients(logits, codes), np.empty(len(codes))
         classes = ClassRows.of(codes, len(self.classes_))
         for k, (medoids, size) in enumerate(self._medoids):
@@ -131,15 +131,15 @@ class CRUST(LogitDetector):
         gradients[np.arange(len(codes)), codes] -= 1.0
         return gradients
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return None
 
 
 def greedy_medoids(distances: Float64s, weight: Float64s, n_medoids: int) -> tuple[Ints, Float64s]:
     """Medoids in the order of their choice, and the weight of the rows that each is nearest to.
 
-    Each choice takes most off the weighted sum of distances to the nearest medoid. Gains only shrink as medoids are
-    added, so old ones are upper bounds, and only the most promising need to be computed anew.
+    Each choice reduces most the weighted sum of distances to the nearest medoid. Gains only shrink as medoids are
+    added, so old ones are upper bounds (lazy evaluation), and only the largest need to be recomputed.
 
     >>> x = np.array([0.0, 0.1, 0.2, 0.3, 1.0])
     >>> greedy_medoids(np.abs(x[:, None] - x), np.ones(5), 2)
@@ -150,27 +150,27 @@ def greedy_medoids(distances: Float64s, weight: Float64s, n_medoids: int) -> tup
     owner = np.zeros(n, dtype=np.intp)
     bound = (nearest - distances) @ weight
     picked = np.empty(n_medoids, dtype=np.intp)
-    tried = min(_TRIED, n)
-    for turn in range(n_medoids):
+    batch = min(_BATCH, n)
+    for step in range(n_medoids):
         fresh = np.zeros(n, dtype=bool)
         best = int(bound.argmax())
         while not fresh[best]:
             stale = np.where(fresh, -np.inf, bound)
-            some = np.argpartition(stale, n - tried)[n - tried :]
-            some = some[stale[some] > -np.inf]  # neither computed in this turn nor chosen before
-            bound[some] = np.maximum(nearest - distances[some], 0.0) @ weight
-            fresh[some] = True
+            candidates = np.argpartition(stale, n - batch)[n - batch :]
+            candidates = candidates[stale[candidates] > -np.inf]  # not yet recomputed or picked
+            bound[candidates] = np.maximum(nearest - distances[candidates], 0.0) @ weight
+            fresh[candidates] = True
             best = int(bound.argmax())
-        picked[turn] = best
+        picked[step] = best
         closer = distances[best] < nearest
-        nearest[closer], owner[closer] = distances[best, closer], turn
-        owner[best] = turn  # a copy of an earlier medoid stands for itself
+        nearest[closer], owner[closer] = distances[best, closer], step
+        owner[best] = step  # a copy of an earlier medoid has a cluster of its own
         bound[best] = -np.inf
     return picked, np.bincount(owner, weight, n_medoids).astype(np.float64)
 
 
 def _sharpness(logits: Float64s) -> float:
-    """What to multiply the logits with; never less than 1."""
+    """The factor by which logits are scaled up; at least 1."""
     top = np.partition(logits, -2, axis=1)
     lead = float(np.mean(top[:, -1] - top[:, -2]))
     return max(1.0, _MARGIN / lead) if lead > 1e-6 else 1.0

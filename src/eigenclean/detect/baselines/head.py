@@ -1,4 +1,4 @@
-"""Logits for detectors that need them when only features are there: a linear head, judged out of sample."""
+"""Logits for detectors that need them when only features are given: a cross-fitted linear head."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ class Calibration:
 class LinearHead:
     """Cross-fitted logits of P(given label | x) = softmax(β·g + b), with the discriminants g of the other folds.
 
-    It stands in for the last layer of a network. Class moments are kept per fold, and each fold is judged by the
-    moments of the others, with the shrinkage under which the given labels are most likely out of sample; so no row
-    vouches for its own label. β and b are calibrated on those same out-of-sample discriminants. A row is found
-    again by its content: rows that were not there at fitting are judged by all folds but one as well.
+    It takes the place of the last layer of a network. Class moments are summed per fold, and the logits of a fold
+    come from the moments of the others, with the shrinkage under which the given labels are most likely out of
+    sample; so no label influences its own logits. β and b are calibrated on the same out-of-sample discriminants.
+    The fold of a row follows from its content, so new rows are scored by all folds but one as well.
 
     Attributes:
-        shrinkage: the one that was chosen.
+        shrinkage: the chosen amount of shrinkage.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -74,11 +74,11 @@ class LinearHead:
             DiscriminantSolver(rows.second_moments(weight, n_folds), masses),
             rows.class_sums(members, n_folds),
         )
-        there = slice(None) if weight is None else np.flatnonzero(weight)
+        weighted = slice(None) if weight is None else np.flatnonzero(weight)
         best: LinearHead | None = None
         for shrinkage in shrinkages:
             discriminants = solver.solve(shrinkage, *sums)
-            fitted = _calibrated(discriminants.of(rows)[there], codes[there])
+            fitted = _calibrated(discriminants.of(rows)[weighted], codes[weighted])
             if best is None or fitted.log_likelihood > best._calibration.log_likelihood:
                 best = cls(shrinkage, discriminants, rows.form, n_folds, fitted)
         assert best is not None
@@ -95,7 +95,7 @@ class LinearHead:
 
 
 class LogitDetector(Detector):
-    """A detector that looks at logits alone. One of your own writes `_rate`; its scores are cut at 0.
+    """The base of detectors that use logits only: they implement `_score_logits`, whose scores are cut at 0.
 
     With ``head="linear"``, X are features, and a `LinearHead` of ``n_folds`` folds gives out-of-sample logits. With
     ``head=None``, X are the logits themselves, n x K, columns in the order of the sorted classes: any scores that a
@@ -130,7 +130,7 @@ class LogitDetector(Detector):
         check_count(self.n_folds, 2, by=self._by, what="n_folds")
 
     @abstractmethod
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         """How well each label fits its logits; higher means more likely right."""
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
@@ -147,7 +147,7 @@ class LogitDetector(Detector):
         self._head = None if self.head is None else LinearHead.fit(X, codes, k, weight, self.n_folds)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
-        return self._rate(self._logits(X), codes)
+        return self._score_logits(self._logits(X), codes)
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         """The most probable other class."""
@@ -159,12 +159,12 @@ class LogitDetector(Detector):
     def _logits(self, X: Array) -> Float64s:
         return X.astype(np.float64) if self._head is None else self._head.logits(X)
 
-    _fewest: ClassVar[int] = 3  # there is nobody to compare a smaller class with
+    _min_class_size: ClassVar[int] = 3  # smaller classes have too few samples to compare
 
     def _undecidable(self, cut: Cut) -> Bools:
-        return cut.alike()
+        return cut.constant_classes()
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return FixedCut(at=0.0) if self.cut == "fixed" else None
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
@@ -189,22 +189,22 @@ def margins(logits: Float64s, codes: Ints) -> Float64s:
 def _calibrated(values: Floats, codes: Ints, max_iter: int = 50) -> Calibration:
     """β and b by Newton's method.
 
-    The targets are Platt's, short of 0 and 1 by what n samples cannot tell; without that, β would have no end
-    where classes are perfectly apart.
+    The targets are smoothed as Platt's, by an amount that vanishes with n; without that, β would grow without bound
+    where classes are perfectly separable.
     """
     n, k = values.shape
     g = values.astype(np.float64)
     spread = float(g.std())
     model = Calibration(1.0 / spread if spread > 0 else 1.0, np.zeros(k), -np.inf)
-    doubt = 1.0 / (n + 2.0)
-    target = np.full((n, k), doubt / k)
-    target[np.arange(n), codes] += 1.0 - doubt
+    smoothing = 1.0 / (n + 2.0)
+    target = np.full((n, k), smoothing / k)
+    target[np.arange(n), codes] += 1.0 - smoothing
     for _ in range(max_iter):
         prior = np.asarray(softmax(model.scale * g + model.offsets, axis=1))
-        own = np.maximum(prior[np.arange(n), codes], 1e-300)
+        p_given = np.maximum(prior[np.arange(n), codes], 1e-300)
         scale, offsets = _newton_step(model, g, prior, target)
         change = max(abs(scale - model.scale) / model.scale, float(np.abs(offsets - model.offsets).max()))
-        model = Calibration(scale, offsets, float(np.log(own).mean()))
+        model = Calibration(scale, offsets, float(np.log(p_given).mean()))
         if change < 1e-9:
             break
     return model
@@ -213,15 +213,15 @@ def _calibrated(values: Floats, codes: Ints, max_iter: int = 50) -> Calibration:
 def _newton_step(model: Calibration, g: Float64s, prior: Float64s, target: Float64s) -> tuple[float, Float64s]:
     """β and b, one Newton step closer to where P(y | x) agrees with the ``target`` on average."""
     n, k = g.shape
-    rest = target - prior
-    gradient = np.concatenate([[np.vdot(rest, g)], rest.sum(axis=0)]) / n
+    residual = target - prior
+    gradient = np.concatenate([[np.vdot(residual, g)], residual.sum(axis=0)]) / n
     weighted = prior * g
     mean = weighted.sum(axis=1)
     hessian = np.empty((k + 1, k + 1))
     hessian[0, 0] = (np.vdot(weighted, g) - np.vdot(mean, mean)) / n
     hessian[0, 1:] = hessian[1:, 0] = (weighted - prior * mean[:, None]).mean(axis=0)
     hessian[1:, 1:] = np.diag(prior.mean(axis=0)) - prior.T @ prior / n
-    hessian[np.diag_indices(k + 1)] += 1e-6  # offsets are free up to a constant
+    hessian[np.diag_indices(k + 1)] += 1e-6  # offsets are determined up to a constant
     step = np.linalg.solve(hessian, gradient)
     change = float(np.clip(step[0], -0.5 * model.scale, 0.5 * model.scale))
     return model.scale + change, model.offsets + np.clip(step[1:], -1.0, 1.0)

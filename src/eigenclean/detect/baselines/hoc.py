@@ -12,12 +12,12 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 
 
 @dataclass(frozen=True)
-class Noise:
-    """What was estimated.
+class NoiseEstimate:
+    """The transition matrix and the class prior of a data set with noisy labels.
 
     Attributes:
-        transition: K x K, row i the chances of each given label when the true one is i.
-        prior: K, the chance of each true label.
+        transition: K x K, row i the probabilities of the given labels when the true one is i.
+        prior: K, the probability of each true label.
     """
 
     transition: Float64s
@@ -26,7 +26,8 @@ class Noise:
     def p_right(self, given: Float64s) -> Float64s:
         """P(true = k | given = k) for each class, when ``given`` are the frequencies of the given labels.
 
-        >>> Noise(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5])).p_right(np.array([0.55, 0.45])).round(3)
+        >>> noise = NoiseEstimate(np.array([[0.9, 0.1], [0.2, 0.8]]), prior=np.array([0.5, 0.5]))
+        >>> noise.p_right(np.array([0.55, 0.45])).round(3)
         array([0.818, 0.889])
         """
         right = np.diagonal(self.transition) * self.prior
@@ -42,7 +43,7 @@ def estimate_noise(
     steps: int = 400,
     lr: float = 0.1,
     random_state: int | None = 0,
-) -> Noise:
+) -> NoiseEstimate:
     """HOC (Zhu, Song, Liu; ICML 2021): T and p from consensus counts, without a single clean label.
 
     When a sample and its two nearest neighbours share their true class, their given labels are three independent
@@ -72,22 +73,22 @@ def estimate_noise(
     True
     """
     counts = _consensus(triples, n_classes, draws, draw_size, np.random.default_rng(random_state))
-    targets = [_Symmetric.of(count) for count in counts[: 3 if n_classes <= _THIRD_ORDER else 2]]
+    targets = [_SymmetrisedTable.of(count) for count in counts[: 3 if n_classes <= _THIRD_ORDER else 2]]
     logits = 5.0 * np.eye(n_classes + 1, n_classes) - 1.0  # the last row is p's, equal for all classes
     logits[-1] = 0.0
-    first, second = np.zeros_like(logits), np.zeros_like(logits)
-    least, best = np.inf, _softmax(logits)
+    mean, mean_square = np.zeros_like(logits), np.zeros_like(logits)  # Adam's moments of the gradient
+    lowest, best = np.inf, _softmax(logits)
     for step in range(1, steps + 1):
-        chances = _softmax(logits)
-        loss, slope = _loss(chances[:-1], chances[-1], targets)
-        if loss < least:
-            least, best = loss, chances
-        slope = chances * (slope - np.vecdot(slope, chances)[:, None])  # through the softmax
-        first = _BETAS[0] * first + (1 - _BETAS[0]) * slope
-        second = _BETAS[1] * second + (1 - _BETAS[1]) * slope**2
-        unbiased = first / (1 - _BETAS[0] ** step), second / (1 - _BETAS[1] ** step)
+        probabilities = _softmax(logits)
+        loss, gradient = _loss(probabilities[:-1], probabilities[-1], targets)
+        if loss < lowest:
+            lowest, best = loss, probabilities
+        gradient = probabilities * (gradient - np.vecdot(gradient, probabilities)[:, None])  # through the softmax
+        mean = _BETAS[0] * mean + (1 - _BETAS[0]) * gradient
+        mean_square = _BETAS[1] * mean_square + (1 - _BETAS[1]) * gradient**2
+        unbiased = mean / (1 - _BETAS[0] ** step), mean_square / (1 - _BETAS[1] ** step)
         logits = logits - lr * unbiased[0] / (np.sqrt(unbiased[1]) + _EPSILON)
-    return Noise(best[:-1], best[-1])
+    return NoiseEstimate(best[:-1], best[-1])
 
 
 def _consensus(triples: Ints, k: int, draws: int, size: int, rng: np.random.Generator) -> list[Float64s]:
@@ -106,36 +107,39 @@ def _consensus(triples: Ints, k: int, draws: int, size: int, rng: np.random.Gene
 
 
 @dataclass(frozen=True)
-class _Symmetric:
-    """A table averaged over the orders of its axes, as every model is, and the square of what that leaves out."""
+class _SymmetrisedTable:
+    """A table averaged over the orders of its axes, and the squared norm of the rest.
+
+    The model's tables are symmetric in their axes, so the rest adds a constant to every squared distance.
+    """
 
     table: Float64s
     rest: float
 
     @classmethod
-    def of(cls, table: Float64s) -> "_Symmetric":
+    def of(cls, table: Float64s) -> "_SymmetrisedTable":
         orders = list(permutations(range(table.ndim)))
-        even = np.mean([np.transpose(table, order) for order in orders], axis=0)
-        return cls(np.asarray(even), float(np.sum((table - even) ** 2)))
+        symmetric = np.mean([np.transpose(table, order) for order in orders], axis=0)
+        return cls(np.asarray(symmetric), float(np.sum((table - symmetric) ** 2)))
 
 
-def _loss(T: Float64s, p: Float64s, targets: list[_Symmetric]) -> tuple[float, Float64s]:
-    """The sum of Frobenius distances, and its slope with respect to the rows of T and, last, to p."""
+def _loss(T: Float64s, p: Float64s, targets: list[_SymmetrisedTable]) -> tuple[float, Float64s]:
+    """The sum of Frobenius distances, and its gradient with respect to the rows of T and, last, to p."""
     k = len(p)
     loss, by_T, by_p = 0.0, np.zeros((k, k)), np.zeros(k)
-    powers = np.ones((k, 1))  # the products of the chances of all labels but the first, one row for each true class
+    powers = np.ones((k, 1))  # products of the probabilities of all labels but the first, a row for each true class
     for order, target in enumerate(targets, start=1):
-        apart = (p[:, None] * T).T @ powers - target.table.reshape(k, -1)
-        distance = np.sqrt(np.sum(apart**2) + target.rest)
+        residual = (p[:, None] * T).T @ powers - target.table.reshape(k, -1)
+        distance = np.sqrt(np.sum(residual**2) + target.rest)
         loss += float(distance)
         if distance > 0:
-            pulled = powers @ (apart.T / distance)  # row i: the table's slope against the chances of i
-            by_T += order * p[:, None] * pulled  # all axes are alike
-            by_p += np.vecdot(T, pulled)
+            by_axis = powers @ (residual.T / distance)  # row i: the gradient by one axis of true class i
+            by_T += order * p[:, None] * by_axis  # the same for all axes
+            by_p += np.vecdot(T, by_axis)
         powers = (powers[:, :, None] * T[:, None, :]).reshape(k, -1) if order < len(targets) else powers
     return loss, np.vstack([by_T, by_p])
 
 
 def _softmax(logits: Float64s) -> Float64s:
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The nearest neighbours vote: a label is doubted when another one has more votes around it."""
+"""KNN: a label is flagged when another one has more votes among the nearest neighbours."""
 
 from typing import ClassVar
 
@@ -8,15 +8,15 @@ from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.detect.baselines.neighbours import NeighbourDetector, check_count
 from eigenclean.detect.cuts import Cut
 
-_PRIOR = 0.5  # votes that all classes share by their size, so that even unanimous neighbourhoods differ
+_PRIOR = 0.5  # votes spread over all classes by their size, so that the scores of unanimous neighbourhoods differ
 
 
 class KNN(NeighbourDetector):
     """The k nearest neighbours by cosine vote for their labels, each with its cosine.
 
-    The score is the votes for the given label as a share of the votes for it and for its strongest rival (edited
-    nearest neighbours, Wilson 1972, with weights). It passes ½ where another label has more votes, which holds as
-    well when most labels are wrong as when few are: a share of *all* votes would not. Half a vote is spread over
+    The score is the votes for the given label as a share of the votes for it and for the strongest other label
+    (edited nearest neighbours, Wilson 1972, with weights). It passes ½ where another label has more votes, whether
+    most labels are wrong or few: a share of *all* votes would not. Half a vote is spread over
     the classes by their size, so that the closer of two unanimous neighbourhoods counts for more.
 
     Args:
@@ -51,18 +51,18 @@ class KNN(NeighbourDetector):
         check_count(self.k, 1, by="KNN", what="k")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        self._remember(X, codes, weight)
+        self._store_training_rows(X, codes, weight)
         return self._score(X, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
-        found = self._neighbours.find(X, codes, self.k)
+        neighbours = self._neighbours.find(X, codes, self.k)
         scores = np.empty(len(X))
         for part in row_chunks(len(X), len(self.classes_) * 24):
-            votes = self._votes(found, part) + _PRIOR * self._shares
+            votes = self._votes(neighbours, part) + _PRIOR * self._shares
             at = np.arange(len(votes)), codes[part]
-            own = votes[at]
+            for_label = votes[at]
             votes[at] = 0.0
-            scores[part] = own / (own + votes.max(axis=1))
+            scores[part] = for_label / (for_label + votes.max(axis=1))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:

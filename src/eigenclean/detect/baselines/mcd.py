@@ -1,4 +1,4 @@
-"""Mahalanobis distance to the class mean, with means and a shared covariance that wrong labels barely reach."""
+"""MCD: Mahalanobis distance to the class mean, with robust estimates of the means and a shared covariance."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,21 +17,21 @@ from eigenclean.progress import track
 
 
 class MCD(BlockDetector):
-    """Minimum covariance determinant, one step of it: RoG's judge (Lee et al., ICML 2019).
+    """Minimum covariance determinant, one step of it, as in RoG (Lee et al., ICML 2019).
 
     A random 70 % of each class give its mean, and all of them together one covariance; a sample's score is
     −½ of its squared Mahalanobis distance to the mean of its class, the log-density of a Gaussian up to a constant.
     The best 70 % of every class are kept, however many labels are wrong: at 80 % noise most of those are wrong too.
-    Say another ``fraction`` if you know better, or let a mixture find it with ``cut="gaussian"``.
+    Set ``fraction`` if the noise rate is known, or let a mixture find it with ``cut="gaussian"``.
 
     Args:
         fraction: share of each class that means and covariance are computed from, and that is kept.
-        steps: concentration steps. In the first, the random samples judge all; in every further one, those that
-            were kept. The published method takes one.
+        steps: concentration steps. The first estimates from the random samples, each further one from those that
+            were kept before. The published method takes one.
         shrinkage: weight of a multiple of the identity in the covariance, between 0 and 1. The published method is
-            0, the pseudo-inverse; it counts directions in which nothing but noise varies as much as those that
-            tell classes apart, and with more features than samples all samples are equally far away, so half is
-            the default. (Those that it is computed from then look nearer than they are, whatever their labels.)
+            0, the pseudo-inverse, which gives directions of pure noise the same weight as those that separate the
+            classes; with more features than samples all samples are then equally far away. So 0.5 is the default.
+            (Samples that the covariance is estimated from appear nearer than they are, whatever their labels.)
             None takes the weight of the oracle approximation (Chen et al., 2010).
         cut: "quantile" keeps ``fraction`` of each class; or another name, or a Cut.
         threshold: labels are kept when P(right) is strictly above it.
@@ -111,12 +111,12 @@ class MCD(BlockDetector):
         return scores
 
     def _least(self, scores: Float64s, rows: ClassRows, weight: Float64s) -> Float64s:
-        """The score of each class from which on its best ``fraction`` begins, among samples that have weight."""
+        """The lowest score of the best ``fraction`` of each class, among samples of positive weight."""
         least = np.full(len(rows), np.inf)
         for k in range(len(rows)):
-            own = scores[rows[k][weight[rows[k]] > 0]]
-            n = max(1, int(self.fraction * len(own)))
-            least[k] = np.partition(own, len(own) - n)[len(own) - n]
+            of_class = scores[rows[k][weight[rows[k]] > 0]]
+            n = max(1, int(self.fraction * len(of_class)))
+            least[k] = np.partition(of_class, len(of_class) - n)[len(of_class) - n]
         return least
 
     def _estimate_from(self, features: Blocks[Array], codes: Blocks[Ints], weight: Blocks[Float64s]) -> None:
@@ -124,7 +124,7 @@ class MCD(BlockDetector):
         sums, totals, count = features.total(_add_sums, codes, weight, initial=partial(_no_sums, k, d))
         self.means_ = sums / totals[:, None]
         scatter = features.total(_add_scatter, codes, weight, args=(self.means_,), initial=partial(_no_scatter, d))
-        self.covariance_ = scatter / totals.sum()  # once: both released codes divide inside the loop over classes
+        self.covariance_ = scatter / totals.sum()  # both released codes divide again for every class
         self.shrinkage_ = self._choose_shrinkage(int(count[0]) - k)
         self._whitening = self._whiten()
 
@@ -143,16 +143,16 @@ class MCD(BlockDetector):
         values, vectors = np.linalg.eigh(self.covariance_)
         values = (1 - self.shrinkage_) * values + self.shrinkage_ * values.mean()
         rounding = (64 * eps) ** 2 * float(np.mean(np.vecdot(self.means_, self.means_)))
-        there = values > max(d * eps * float(values.max()), rounding)
-        return np.asarray(vectors[:, there] / np.sqrt(values[there]))
+        nonzero = values > max(d * eps * float(values.max()), rounding)
+        return np.asarray(vectors[:, nonzero] / np.sqrt(values[nonzero]))
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
         centres = self.means_ @ self._whitening
         parts = list(row_chunks(len(X), X.shape[1] * 8))
         for part in track(parts, "distances", [part.stop - part.start for part in parts]):
-            apart = X[part].astype(np.float64) @ self._whitening - centres[codes[part]]
-            scores[part] = -0.5 * np.vecdot(apart, apart)
+            difference = X[part].astype(np.float64) @ self._whitening - centres[codes[part]]
+            scores[part] = -0.5 * np.vecdot(difference, difference)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
@@ -162,15 +162,15 @@ class MCD(BlockDetector):
         lengths = 0.5 * np.vecdot(centres, centres)
         for part in row_chunks(len(rows), (X.shape[1] + 2 * len(centres)) * 8):
             white = X[rows[part]].astype(np.float64) @ self._whitening
-            fit = white @ centres.T - lengths  # −½ distance², but for a term that all classes share
+            fit = white @ centres.T - lengths  # −½ distance², up to a term that is the same for all classes
             fit[np.arange(len(fit)), codes[rows[part]]] = -np.inf
             best[part] = fit.argmax(axis=1)
             share[part] = 1.0 / np.exp(fit - fit.max(axis=1, keepdims=True)).sum(axis=1)
         return best, share
 
-    _fewest: ClassVar[int] = 10  # as by the mixture cuts
+    _min_class_size: ClassVar[int] = 10  # as in the mixture cuts
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return QuantileCut(fraction=1 - self.fraction) if self.cut == "quantile" else None
 
 
@@ -186,7 +186,7 @@ def _ones(codes: Ints) -> Float64s:
 
 
 def _chosen(scores: Float64s, codes: Ints, weight: Float64s, least: Float64s) -> Float64s:
-    """The weights of the best; equal scores come together."""
+    """The weights of the rows with the best scores, 0 for the others; ties are included."""
     return np.where(scores >= least[codes], weight, 0.0)
 
 
@@ -215,6 +215,6 @@ def _add_scatter(total: Float64s, features: Array, codes: Ints, weight: Float64s
     chosen = np.flatnonzero(weight > 0)
     for part in row_chunks(len(chosen), features.shape[1] * 8):
         rows = chosen[part]
-        apart = (features[rows] - means[codes[rows]]) * np.sqrt(weight[rows])[:, None]
-        total += apart.T @ apart
+        centred = (features[rows] - means[codes[rows]]) * np.sqrt(weight[rows])[:, None]
+        total += centred.T @ centred
     return total

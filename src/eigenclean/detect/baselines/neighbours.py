@@ -1,4 +1,4 @@
-"""Nearest neighbours by cosine, and what the detectors that ask them have in common."""
+"""Nearest neighbours by cosine, and the base of the detectors that use them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,38 +15,38 @@ from eigenclean.progress import track
 
 Float32s = NDArray[np.float32]
 
-_SPARE = 5  # more candidates than asked for: their exact distances settle what single precision cannot
+_SPARE = 5  # extra candidates: exact distances decide the order that single precision leaves open
 _COINCIDES = 1e-6  # distance of unit vectors that are the same row
 _QUERIES = 1 << 12  # rows per search
 
 
 @dataclass(frozen=True)
-class Found:
+class Neighbours:
     """The neighbours of some rows, nearest first, none of them the row itself.
 
     Attributes:
         index: n x k, positions among the training rows.
         distance: n x k, 1 − cosine.
-        own: n, the training row that each row is itself; -1 when it is a new one.
+        self_index: n, the training row that each row coincides with; -1 for a new row.
     """
 
     index: Ints
     distance: Float64s
-    own: Ints
+    self_index: Ints
 
 
-class Neighbours:
-    """The training rows as unit vectors, in which the nearest ones of any rows are found.
+class NeighbourIndex:
+    """An index of the training rows as unit vectors, which finds the nearest ones of any rows.
 
     scikit-learn's brute-force search works in blocks and never holds an n x n matrix; on unit vectors the euclidean
     order is the cosine's. The distances of the few candidates are then computed again, pair by pair, so that they
-    depend neither on the order of the rows nor on the block. Equal distances are settled by the label.
+    depend neither on the order of the rows nor on the block. Ties are ordered by the label.
 
     A row that coincides with a training row is that row, and not its own neighbour: row i of the training rows
     themselves is row i; of other rows, one coinciding training row is taken out, one of the same label if any.
 
     >>> X = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
-    >>> found = Neighbours.of(X, np.array([0, 0, 1, 1])).find_own(k=2)
+    >>> found = NeighbourIndex.of(X, np.array([0, 0, 1, 1])).find_within(k=2)
     >>> found.index
     array([[1, 3],
            [0, 3],
@@ -57,40 +57,40 @@ class Neighbours:
     def __init__(self, rows: Float32s, codes: Ints) -> None:
         self.rows = rows
         self.codes = codes
-        self._last: tuple[tuple[Any, ...], Found] | None = None
+        self._last_query: tuple[tuple[Any, ...], Neighbours] | None = None
 
     @classmethod
-    def of(cls, X: Array, codes: Ints) -> "Neighbours":
+    def of(cls, X: Array, codes: Ints) -> "NeighbourIndex":
         """The rows of X, scaled to length 1, with their labels as numbers."""
         return cls(unit_rows(X), codes)
 
-    def among(self, mask: Bools) -> "Neighbours":
-        """Some of the training rows alone."""
-        return Neighbours(self.rows[mask], self.codes[mask])
+    def among(self, mask: Bools) -> "NeighbourIndex":
+        """An index of some of the training rows."""
+        return NeighbourIndex(self.rows[mask], self.codes[mask])
 
-    def find_own(self, k: int) -> Found:
+    def find_within(self, k: int) -> Neighbours:
         """The ``k`` nearest other training rows of each training row."""
-        return self._answer(self.rows, self.codes, k)
+        return self._find_cached(self.rows, self.codes, k)
 
-    def find(self, X: Array, codes: Ints, k: int) -> Found:
+    def find(self, X: Array, codes: Ints, k: int) -> Neighbours:
         """The ``k`` nearest training rows of each row (fewer when there are no more), the row itself excepted.
 
-        The last answer is kept: a detector asks for the same rows when it learns, scores and suggests.
+        The last result is cached: a detector needs that of the same rows when it learns, scores and suggests.
         """
-        return self._answer(unit_rows(X), codes, k)
+        return self._find_cached(unit_rows(X), codes, k)
 
-    def _answer(self, rows: Float32s, codes: Ints, k: int) -> Found:
+    def _find_cached(self, rows: Float32s, codes: Ints, k: int) -> Neighbours:
         same = rows is self.rows or np.array_equal(rows, self.rows)
         key = (k, *(() if same else (_checksum(rows), _checksum(codes))))
-        if self._last is None or self._last[0] != key:
-            self._last = key, self._find(rows, codes, min(k, len(self.rows) - 1), same)
-        return self._last[1]
+        if self._last_query is None or self._last_query[0] != key:
+            self._last_query = key, self._find(rows, codes, min(k, len(self.rows) - 1), same)
+        return self._last_query[1]
 
-    def _find(self, rows: Float32s, codes: Ints, k: int, same: bool) -> Found:
-        found = Found(
+    def _find(self, rows: Float32s, codes: Ints, k: int, same: bool) -> Neighbours:
+        result = Neighbours(
             np.empty((len(rows), k), np.intp), np.empty((len(rows), k)), np.full(len(rows), -1, dtype=np.intp)
         )
-        from sklearn.neighbors import NearestNeighbors  # a tenth of a second that other detectors need not pay
+        from sklearn.neighbors import NearestNeighbors  # takes 0.1 s, which other detectors need not wait for
 
         most = min(k + 1 + _SPARE, len(self.rows))
         search = NearestNeighbors(n_neighbors=most, algorithm="brute", metric="euclidean").fit(self.rows)
@@ -102,66 +102,66 @@ class Neighbours:
             if same:
                 is_self = near == np.arange(part.start, part.stop)[:, None]
             else:
-                is_self = _one_of(squared <= _COINCIDES**2, labels == codes[part, None])
+                is_self = _self_among(squared <= _COINCIDES**2, labels == codes[part, None])
             order = np.lexsort((labels, np.where(is_self, -1.0, squared)), axis=1)
             has_self = is_self.any(axis=1)
-            own = np.take_along_axis(near, order[:, :1], axis=1)[:, 0]
-            found.own[part] = np.where(has_self, own, -1)
+            nearest = np.take_along_axis(near, order[:, :1], axis=1)[:, 0]
+            result.self_index[part] = np.where(has_self, nearest, -1)
             order = np.take_along_axis(order, has_self[:, None].astype(np.intp) + np.arange(k), axis=1)
-            found.index[part] = np.take_along_axis(near, order, axis=1)
-            found.distance[part] = 0.5 * np.take_along_axis(squared, order, axis=1)
-        return found
+            result.index[part] = np.take_along_axis(near, order, axis=1)
+            result.distance[part] = 0.5 * np.take_along_axis(squared, order, axis=1)
+        return result
 
     def _squared_distances(self, rows: Float32s, near: Ints) -> Float64s:
         squared = np.empty(near.shape)
         for part in row_chunks(len(rows), near.shape[1] * rows.shape[1] * 4, 1 << 21):
-            apart = self.rows[near[part]]
-            apart -= rows[part, None]
-            squared[part] = np.vecdot(apart, apart)
+            difference = self.rows[near[part]]
+            difference -= rows[part, None]
+            squared[part] = np.vecdot(difference, difference)
         return squared
 
 
 class NeighbourDetector(Detector):
-    """A detector that keeps the training rows and asks the nearest ones; cuts at a place of its own.
+    """A detector that stores the training rows and scores labels by those of the nearest ones.
 
     ``cut="fixed"`` cuts at ``_boundary``. Classes that are too small, or whose features are all the same, cannot be
     judged by their neighbours and are kept whole.
     """
 
     _boundary: float = 0.5
-    _neighbours: Neighbours
+    _neighbours: NeighbourIndex
     _weight: Float64s
     _featureless: Bools
     _shares: Float64s
 
-    def _remember(self, X: Array, codes: Ints, weight: Float64s | None) -> None:
+    def _store_training_rows(self, X: Array, codes: Ints, weight: Float64s | None) -> None:
         k = len(self.classes_)
-        there = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-        self._neighbours = Neighbours.of(X if weight is None else X[there], codes[there])
-        self._weight = np.ones(len(X)) if weight is None else weight[there] / weight.max()
-        self._featureless = _constant(self._neighbours.rows, codes[there], k)
-        counts = np.bincount(codes[there], minlength=k)
+        weighted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
+        self._neighbours = NeighbourIndex.of(X if weight is None else X[weighted], codes[weighted])
+        self._weight = np.ones(len(X)) if weight is None else weight[weighted] / weight.max()
+        self._featureless = _constant(self._neighbours.rows, codes[weighted], k)
+        counts = np.bincount(codes[weighted], minlength=k)
         self._shares = counts / counts.sum()
 
-    _fewest: ClassVar[int] = 10  # as by the mixture cuts
+    _min_class_size: ClassVar[int] = 10  # as in the mixture cuts
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return FixedCut(at=self._boundary) if self.cut == "fixed" else None
 
     def _undecidable(self, cut: Cut) -> Bools:
         return self._featureless
 
-    def _votes(self, found: Found, part: slice | Ints) -> Float64s:
-        """For some of the rows, the votes of their neighbours for each class: cosines, and a little for all."""
-        labels = self._neighbours.codes[found.index[part]]
-        weight = np.maximum(1.0 - found.distance[part], _COINCIDES) * self._weight[found.index[part]]
+    def _votes(self, neighbours: Neighbours, part: slice | Ints) -> Float64s:
+        """For some of the rows, the votes of their neighbours for each class, weighted by cosine."""
+        labels = self._neighbours.codes[neighbours.index[part]]
+        weight = np.maximum(1.0 - neighbours.distance[part], _COINCIDES) * self._weight[neighbours.index[part]]
         return sums_by_label(labels, weight, len(self.classes_))
 
-    def _suggest_from(self, found: Found, codes: Ints, rows: Ints) -> tuple[Ints, Float64s]:
-        """The class with most votes but the given one; without a vote for any, the largest."""
+    def _suggest_from(self, neighbours: Neighbours, codes: Ints, rows: Ints) -> tuple[Ints, Float64s]:
+        """The other class with most votes; without a vote for any, the largest one."""
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for part in row_chunks(len(rows), len(self.classes_) * 24):
-            votes = self._votes(found, rows[part]) + 1e-3 * self._shares
+            votes = self._votes(neighbours, rows[part]) + 1e-3 * self._shares
             votes[np.arange(len(votes)), codes[rows[part]]] = 0.0
             best[part] = votes.argmax(axis=1)
             share[part] = votes.max(axis=1) / np.maximum(votes.sum(axis=1), 1e-300)
@@ -203,20 +203,20 @@ def check_count(value: Any, least: int, *, by: str, what: str) -> None:
         raise InvalidOption(f"{by}: {what} must be a whole number of at least {least}, got {value!r}")
 
 
-def _one_of(coincides: Bools, agrees: Bools) -> Bools:
+def _self_among(coincides: Bools, agrees: Bools) -> Bools:
     """In each row, the first candidate that coincides and agrees, else the first that coincides, else none."""
     preference = coincides.astype(np.int8) + (coincides & agrees)
     return np.asarray(coincides & (np.arange(coincides.shape[1]) == preference.argmax(axis=1)[:, None]))
 
 
 def _constant(rows: Float32s, codes: Ints, k: int) -> Bools:
-    """Which classes have but one feature vector."""
+    """Which classes have only one distinct feature vector."""
     first = np.full(k, -1, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     differs = np.zeros(k, dtype=bool)
     for part in row_chunks(len(rows), rows.shape[1] * 4):
-        apart = np.abs(rows[part] - rows[first[codes[part]]]).max(axis=1) > _COINCIDES
-        differs[codes[part][apart]] = True
+        distinct = np.abs(rows[part] - rows[first[codes[part]]]).max(axis=1) > _COINCIDES
+        differs[codes[part][distinct]] = True
     return ~differs
 
 

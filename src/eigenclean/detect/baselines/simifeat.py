@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints, row_chunks
-from eigenclean.detect.baselines.hoc import Noise, estimate_noise
+from eigenclean.detect.baselines.hoc import NoiseEstimate, estimate_noise
 from eigenclean.detect.baselines.neighbours import NeighbourDetector, check_count
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.names import check_name
 
-_TIE = 1e-6  # unanimous neighbourhoods all have q = 1: this much of their mean cosine orders them
+_TIE = 1e-6  # weight of the mean cosine, which ranks unanimous neighbourhoods: they all have q = 1
 
 
 class SimiFeat(NeighbourDetector):
@@ -53,7 +53,7 @@ class SimiFeat(NeighbourDetector):
     name: ClassVar[str] = "simifeat"
     _boundary = 0.0
 
-    noise_: Noise
+    noise_: NoiseEstimate
     flag_shares_: Float64s
 
     def __init__(
@@ -78,48 +78,49 @@ class SimiFeat(NeighbourDetector):
         check_count(self.k, 3, by="SimiFeat", what="k")
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        self._remember(X, codes, weight)
+        self._store_training_rows(X, codes, weight)
         scores = self._score(X, codes)
         if self.mode == "rank":
             self._estimate_noise(X, codes, weight)
         return scores
 
     def _estimate_noise(self, X: Array, codes: Ints, weight: Float64s | None) -> None:
-        there = np.ones(len(X), dtype=bool) if weight is None else weight > 0
-        near = self._neighbours.find(X, codes, self.k - 1).index[there, :2]
-        near = near[:, [0, -1]]  # of two samples, the one neighbour counts twice
-        triples = np.column_stack([codes[there], self._neighbours.codes[near]])
+        weighted = np.ones(len(X), dtype=bool) if weight is None else weight > 0
+        near = self._neighbours.find(X, codes, self.k - 1).index[weighted, :2]
+        near = near[:, [0, -1]]  # where there is only one neighbour, it counts twice
+        triples = np.column_stack([codes[weighted], self._neighbours.codes[near]])
         self.noise_ = estimate_noise(triples, len(self.classes_), random_state=self.random_state)
         wrong = 1.0 - self.noise_.p_right(self._shares)
         self.flag_shares_ = np.where(wrong <= 0, 0.05, np.where(wrong >= 1, 0.95, wrong))
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
-        found = self._neighbours.find(X, codes, self.k - 1)
-        own_weight = 1.0 - (2.0 * found.distance[:, 0] - found.distance[:, min(1, found.distance.shape[1] - 1)])
+        neighbours = self._neighbours.find(X, codes, self.k - 1)
+        distance = neighbours.distance
+        own_weight = 1.0 - (2.0 * distance[:, 0] - distance[:, min(1, distance.shape[1] - 1)])
         scores = np.empty(len(X))
         for part in row_chunks(len(X), len(self.classes_) * 24):
-            votes = self._votes(found, part)
+            votes = self._votes(neighbours, part)
             at = np.arange(len(votes)), codes[part]
             votes[at] += own_weight[part]
             q = votes / np.maximum(np.sqrt(np.vecdot(votes, votes)), 1e-300)[:, None]
-            own = q[at]
+            q_label = q[at]
             if self.mode == "rank":
-                scores[part] = np.log(np.maximum(own, 0.0) + 1e-8) + _TIE * votes[at] / self.k
+                scores[part] = np.log(np.maximum(q_label, 0.0) + 1e-8) + _TIE * votes[at] / self.k
             else:
                 q[at] = -np.inf
-                scores[part] = own - q.max(axis=1)
+                scores[part] = q_label - q.max(axis=1)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         return self._suggest_from(self._neighbours.find(X, codes, self.k - 1), codes, rows)
 
-    def _own_cut(self) -> Cut | None:
-        own = super()._own_cut()
-        return own if own is None or self.mode == "vote" else _Shares(self.flag_shares_)
+    def _method_cut(self) -> Cut | None:
+        fixed = super()._method_cut()
+        return fixed if fixed is None or self.mode == "vote" else _QuantilePerClassCut(self.flag_shares_)
 
 
-class _Shares(Cut):
-    """The lowest scores of each class are flagged, of every class another share."""
+class _QuantilePerClassCut(Cut):
+    """The lowest scores of each class are flagged, a share of its own in every class."""
 
     def __init__(self, shares: Float64s) -> None:
         self.shares = shares
@@ -130,12 +131,12 @@ class _Shares(Cut):
             QuantileCut(fraction=float(share)).fit(scores[rows[k]], zeros[rows[k]], 1)
             for k, share in enumerate(self.shares)
         ]
-        return self.alike()
+        return self.constant_classes()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         p = np.empty(len(scores))
-        asked = ClassRows.of(groups, len(self._cuts))
-        for k in np.flatnonzero(asked.counts).tolist():
-            own = asked[k]
-            p[own] = self._cuts[k]._p_clean(scores[own], np.zeros(len(own), dtype=np.intp))
+        queried = ClassRows.of(groups, len(self._cuts))
+        for k in np.flatnonzero(queried.counts).tolist():
+            rows = queried[k]
+            p[rows] = self._cuts[k]._p_clean(scores[rows], np.zeros(len(rows), dtype=np.intp))
         return p

@@ -1,4 +1,4 @@
-"""Small loss: labels that a classifier learns easily are right; a mixture on the losses says which those are."""
+"""Small loss: labels with a small cross-entropy are right; a mixture on the losses separates them."""
 
 from typing import ClassVar, Literal
 
@@ -14,10 +14,10 @@ class SmallLoss(LogitDetector):
     """The loss mixture of DivideMix (Li, Socher, Hoi; ICLR 2020), after Arazo et al. (ICML 2019).
 
     The score is minus the cross-entropy of the given label. Losses of *all* classes together are scaled to [0, 1]
-    and split by one mixture of two Gaussians (at most 10 rounds of EM, tolerance 0.01, 0.0005 added to the
+    and split by one mixture of two Gaussians (at most 10 iterations of EM, tolerance 0.01, 0.0005 added to the
     variances); the component with the smaller mean holds the right labels. There are always two components, so on
     clean data the hard samples are flagged. DivideMix takes the losses of a network in training, where they are
-    the smaller for right labels because those are learned first; the default head gives them out of sample.
+    smaller for right labels because those are learned first; the default head gives them out of sample.
 
     Args:
         head: "linear": X are features, and a cross-fitted linear head gives the logits; None: X are logits, n x K.
@@ -54,17 +54,17 @@ class SmallLoss(LogitDetector):
         self.cut = cut
         self.threshold = threshold
 
-    def _rate(self, logits: Float64s, codes: Ints) -> Float64s:
+    def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
         return np.asarray(log_softmax(logits, axis=1)[np.arange(len(codes)), codes])
 
-    def _own_cut(self) -> Cut | None:
-        return TogetherCut() if self.cut == "gaussian" else super()._own_cut()
+    def _method_cut(self) -> Cut | None:
+        return SharedMixtureCut() if self.cut == "gaussian" else super()._method_cut()
 
 
-class TogetherCut(Cut):
+class SharedMixtureCut(Cut):
     """One mixture for the scores of all classes, scaled to [0, 1], with the settings of DivideMix.
 
-    >>> cut = TogetherCut().fit(np.array([-9.0, -8.0, -1.0, 0.0] * 3), np.array([0, 1, 1, 0] * 3))
+    >>> cut = SharedMixtureCut().fit(np.array([-9.0, -8.0, -1.0, 0.0] * 3), np.array([0, 1, 1, 0] * 3))
     >>> cut.p_clean(np.array([-8.5, -0.5]), np.array([0, 1])).round(2)
     array([0., 1.])
     """

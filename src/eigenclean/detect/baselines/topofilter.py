@@ -1,4 +1,4 @@
-"""TopoFilter: right labels of a class hang together in the graph of neighbours; wrong ones are scattered."""
+"""TopoFilter: right labels of a class form a large component of the neighbour graph, wrong ones do not."""
 
 from typing import ClassVar, Self
 
@@ -7,7 +7,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints, row_chunks
-from eigenclean.detect.baselines.neighbours import Found, NeighbourDetector, Neighbours, check_count, sums_by_label
+from eigenclean.detect.baselines.neighbours import (
+    NeighbourDetector,
+    NeighbourIndex,
+    Neighbours,
+    check_count,
+    sums_by_label,
+)
 from eigenclean.detect.cuts import Cut
 from eigenclean.errors import InvalidOption
 
@@ -17,19 +23,19 @@ class TopoFilter(NeighbourDetector):
 
     1. Every sample is joined with its ``k_cc`` nearest neighbours; only edges between equal labels stay, and of
        every class only its largest connected component (components that tie are all taken).
-    2. Among the samples that are left, each looks at its ``k_outlier`` nearest and at itself: it is kept when its
-       label is the most frequent one there, and is so at least ``zeta`` · ``k_outlier`` times.
+    2. Each remaining sample is compared with its ``k_outlier`` nearest neighbours among these: it is kept when its
+       label is the most frequent one, itself counted, and occurs at least ``zeta`` · ``k_outlier`` times.
 
     The score is ½ · agreement for what is dropped, and ½ + ½ · agreement for what is kept, where the agreement is
     the share of the second step's neighbours that have the same label, weighted by cosine: cut at ½ it is the
-    method's own decision, and it also says how sure that is. A sample that was not there in `fit` belongs to the
+    decision of the method, and it also ranks samples by confidence. A sample that was not in `fit` belongs to the
     component of its class when one of its ``k_cc`` neighbours does. The published method keeps adding to the set
-    while a network learns: the recipe "topofilter" does so too, by `adding_to`. Distances are those of cosines
-    here, of euclid there. A tie for the most frequent label goes to the own one.
+    while a network learns: the recipe "topofilter" does so too, by `adding_to`. Distances are cosine distances
+    here and Euclidean there. A tie for the most frequent label is decided for the given one.
 
     Args:
         k_cc: neighbours that make the graph; more of them for very noisy labels.
-        k_outlier: neighbours that are asked for outliers.
+        k_outlier: neighbours that decide about outliers.
         zeta: share of them that must agree, from 0; above 1 the most frequent label alone decides.
         cut: "fixed" cuts at ½, which is the decision above; or another name, or a Cut.
         threshold: labels are kept when P(right) is strictly above it.
@@ -52,7 +58,7 @@ class TopoFilter(NeighbourDetector):
     name: ClassVar[str] = "topofilter"
 
     in_component_: Bools
-    _kept: Neighbours
+    _kept: NeighbourIndex
     _so_far: Bools | None = None
 
     def __init__(
@@ -79,52 +85,51 @@ class TopoFilter(NeighbourDetector):
             raise InvalidOption(f"TopoFilter: zeta must not be negative, got {self.zeta}")
 
     def adding_to(self, kept: Bools | None) -> Self:
-        """The next `fit` adds components to these rows, before it looks for outliers among all of them."""
+        """The next `fit` adds the components to these rows before it removes outliers among all of them."""
         self._so_far = kept
         return self
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        self._remember(X, codes, weight)
-        near = self._neighbours.find_own(self.k_cc).index
+        self._store_training_rows(X, codes, weight)
+        near = self._neighbours.find_within(self.k_cc).index
         self.in_component_ = _in_largest_component(near, self._neighbours.codes, len(self.classes_))
         if self._so_far is not None:
-            learned = self._so_far if weight is None else self._so_far[weight > 0]
-            self.in_component_ |= learned
+            self.in_component_ |= self._so_far if weight is None else self._so_far[weight > 0]
         self._kept = self._neighbours.among(self.in_component_)
         return self._score(X, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         near = self._neighbours.find(X, codes, self.k_cc)
-        found = self._kept.find(X, codes, self.k_outlier)
+        neighbours = self._kept.find(X, codes, self.k_outlier)
         inside = self._belongs(near, codes)
-        k = found.index.shape[1]
+        k = neighbours.index.shape[1]
         least = k * self.zeta if self.zeta <= 1 else 0.0
         scores = np.empty(len(X))
         for part in row_chunks(len(X), len(self.classes_) * 24):
-            labels, at = self._kept.codes[found.index[part]], codes[part]
+            labels, given = self._kept.codes[neighbours.index[part]], codes[part]
             counts = sums_by_label(labels, np.ones(labels.shape), len(self.classes_))
-            counts[np.arange(len(counts)), at] += 1  # itself
-            own = counts[np.arange(len(counts)), at]
-            kept = inside[part] & (own >= counts.max(axis=1)) & (own >= least)
-            cosine = np.maximum(1.0 - found.distance[part], 1e-6)
-            agreement = (cosine * (labels == at[:, None])).sum(axis=1) + self._shares[at]
+            counts[np.arange(len(counts)), given] += 1  # itself
+            equal = counts[np.arange(len(counts)), given]
+            kept = inside[part] & (equal >= counts.max(axis=1)) & (equal >= least)
+            cosine = np.maximum(1.0 - neighbours.distance[part], 1e-6)
+            agreement = (cosine * (labels == given[:, None])).sum(axis=1) + self._shares[given]
             scores[part] = 0.5 * kept + 0.5 * agreement / (cosine.sum(axis=1) + 1.0)
         return scores
 
-    def _belongs(self, near: Found, codes: Ints) -> Bools:
-        """Whether each row is in the component of its class: as it was learned, or as its neighbours are."""
-        own_codes = self._neighbours.codes
-        known = (near.own >= 0) & (own_codes[near.own] == codes)
-        beside = (self.in_component_[near.index] & (own_codes[near.index] == codes[:, None])).any(axis=1)
-        return np.where(known, self.in_component_[near.own], beside)
+    def _belongs(self, near: Neighbours, codes: Ints) -> Bools:
+        """Whether each row is in the component of its class: as in `fit`, or for a new row, if a neighbour is."""
+        training_codes = self._neighbours.codes
+        known = (near.self_index >= 0) & (training_codes[near.self_index] == codes)
+        connected = self.in_component_[near.index] & (training_codes[near.index] == codes[:, None])
+        return np.where(known, self.in_component_[near.self_index], connected.any(axis=1))
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        found = self._kept.find(X, codes, self.k_outlier)
+        neighbours = self._kept.find(X, codes, self.k_outlier)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for part in row_chunks(len(rows), len(self.classes_) * 24):
             at = rows[part]
-            cosine = np.maximum(1.0 - found.distance[at], 1e-6)
-            votes = sums_by_label(self._kept.codes[found.index[at]], cosine, len(self.classes_))
+            cosine = np.maximum(1.0 - neighbours.distance[at], 1e-6)
+            votes = sums_by_label(self._kept.codes[neighbours.index[at]], cosine, len(self.classes_))
             votes += 1e-3 * self._shares
             votes[np.arange(len(votes)), codes[at]] = 0.0
             best[part], share[part] = votes.argmax(axis=1), votes.max(axis=1) / votes.sum(axis=1)
@@ -132,14 +137,14 @@ class TopoFilter(NeighbourDetector):
 
 
 def _in_largest_component(near: Ints, codes: Ints, n_classes: int) -> Bools:
-    """Which rows are in the largest component of their class, when rows are joined with their like neighbours."""
+    """Which rows are in the largest component of their class, when joined with neighbours of the same label."""
     n = len(codes)
     ends = np.repeat(np.arange(n), near.shape[1]), near.ravel()
-    alike = codes[ends[0]] == codes[ends[1]]
-    ends = ends[0][alike], ends[1][alike]
+    same_label = codes[ends[0]] == codes[ends[1]]
+    ends = ends[0][same_label], ends[1][same_label]
     graph = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(n, n)).tocsr()
     _, component = connected_components(graph, directed=True, connection="weak")
-    size = np.bincount(component)[component]  # a component is of one class
+    size = np.bincount(component)[component]  # all rows of a component have the same label
     largest = np.zeros(n_classes, dtype=np.intp)
     np.maximum.at(largest, codes, size)
     return np.asarray(size == largest[codes])

@@ -1,4 +1,4 @@
-"""A vote of several detectors."""
+"""Vote: several detectors, whose probabilities are combined."""
 
 import warnings
 from typing import Any, ClassVar
@@ -11,15 +11,15 @@ from eigenclean.detect.base import Detector
 from eigenclean.detect.cuts import Cut
 from eigenclean.errors import EigencleanWarning, InvalidOption
 
-_SURE = 1e-6  # no member is surer than this, or a single one could overrule all others
+_MIN_P = 1e-6  # probabilities are kept this far from 0 and 1, so that no member overrules all others
 
 
 class Vote(Detector):
     """The members' probabilities that a label is right, averaged as log-odds.
 
-    Members that see different things (a linear boundary, directions of the classes, the neighbourhood) err on
-    different samples; averaging log-odds is the product of experts, in which one that is undecided leaves the
-    decision to the others. A member that keeps a class whole abstains there.
+    Members with different models (a linear boundary, directions of the classes, the neighbourhood) err on different
+    samples; averaging log-odds is a product of experts, in which an undecided member leaves the decision to the
+    others. A member that keeps a class whole abstains there.
 
     Args:
         members: names of detectors, as a tuple or as text with commas; each has its default options.
@@ -62,7 +62,7 @@ class Vote(Detector):
         self._new_members()
 
     def _new_members(self) -> list[Detector]:
-        from eigenclean.detect.registry import detector  # the table of detectors has this one in it
+        from eigenclean.detect.registry import detector  # the registry imports this module
 
         names = self.members.split(",") if isinstance(self.members, str) else list(self.members)
         if not any(names):
@@ -81,7 +81,7 @@ class Vote(Detector):
     def _score(self, X: Array, codes: Ints) -> Float64s:
         total, voters = np.zeros(len(X)), np.zeros(len(X))
         for member, votes in zip(self.members_, self._has_vote(), strict=True):
-            p = np.clip(member.p_clean(X, self.classes_[codes]), _SURE, 1 - _SURE)
+            p = np.clip(member.p_clean(X, self.classes_[codes]), _MIN_P, 1 - _MIN_P)
             total += votes[codes] * logit(p)
             voters += votes[codes]
         return np.asarray(total / np.maximum(voters, 1.0))
@@ -91,15 +91,15 @@ class Vote(Detector):
         return np.stack([~member.cut_.whole_ for member in self.members_])
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        """What the first member says that flags the label; if none does, what the first member says."""
+        """The suggestion of the first member that flags the label; if none does, of the first member."""
         labels = self.classes_[codes[rows]]
         flags = [member.p_clean(X[rows], labels) <= member.threshold for member in self.members_]
         first = np.argmax(flags, axis=0)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for at, member in enumerate(self.members_):
-            own = np.flatnonzero(first == at)
-            if len(own):
-                best[own], share[own] = member._suggest(X, codes, rows[own], member.cut_)
+        for number, member in enumerate(self.members_):
+            at = np.flatnonzero(first == number)
+            if len(at):
+                best[at], share[at] = member._suggest(X, codes, rows[at], member.cut_)
         return best, share
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a cut is: it turns scores into the probability that the label is right."""
+"""The base of all cuts: a cut turns scores into the probability that the label is right."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from eigenclean.arrays import Array, Bools, ClassRows, Float64s, Ints
 
 LEVELS = 33
-_ALIKE = 5e-7  # a few units in the last place of a float32 score
+_RELATIVE_ROUNDING = 5e-7  # a few units in the last place of a float32 score
 
 
 class Cut(BaseEstimator, ABC):
-    """Scores in, probabilities out, class by class; p never falls when the score rises.
+    """Maps scores to probabilities, class by class; p never decreases when the score increases.
 
     ``groups`` gives the class of each score as a number 0..K-1.
 
@@ -28,15 +28,15 @@ class Cut(BaseEstimator, ABC):
     def fit(
         self, scores: Array, groups: Ints, n_groups: int | None = None, *, ceiling: float | None = None
     ) -> Self:
-        """Learn where the good scores begin in each class.
+        """Learn from the scores of each class where those of right labels begin.
 
-        ``n_groups`` says how many classes there are, seen or not; ``ceiling`` is the highest score there can be,
-        such as 1 for a cosine.
+        ``n_groups`` is the number of classes, with or without scores; ``ceiling`` is the upper bound of the score,
+        such as 1 for a cosine, if it has one.
         """
         self.check_options()
         scores = np.asarray(scores, dtype=np.float64)
-        seen = int(groups.max()) + 1 if len(groups) else 0
-        ordered, rows = _sorted_by_class(scores, groups, seen if n_groups is None else n_groups)
+        n_present = int(groups.max()) + 1 if len(groups) else 0
+        ordered, rows = _sorted_by_class(scores, groups, n_present if n_groups is None else n_groups)
         self.levels_ = ordered[spread_ranks(rows, LEVELS)] if len(ordered) else np.zeros((len(rows), LEVELS))
         self.levels_[rows.counts == 0] = 0.0
         self._ceiling = ceiling
@@ -50,7 +50,7 @@ class Cut(BaseEstimator, ABC):
         return p
 
     def percentile(self, scores: Array, groups: Ints) -> Float64s:
-        """Share of the class's own scores that are not higher: near 0 for a sample that does not belong."""
+        """Share of the class's scores at fitting that are not higher: near 0 for a sample that does not belong."""
         share = np.mean(self.levels_[groups] <= np.asarray(scores, dtype=np.float64)[:, None], axis=1)
         return np.asarray(share)
 
@@ -59,32 +59,32 @@ class Cut(BaseEstimator, ABC):
         low, high = self.levels_[:, 0].copy(), self.levels_[:, -1].copy()
         groups = np.arange(len(low))
         inside = (self.p_clean(low, groups) <= threshold) & (self.p_clean(high, groups) > threshold)
-        for _ in range(50):  # p rises with the score, so bisection finds the place for all classes at once
+        for _ in range(50):  # p increases with the score, so bisection finds the boundary of all classes at once
             middle = 0.5 * (low + high)
             kept = self.p_clean(middle, groups) > threshold
             high, low = np.where(kept, middle, high), np.where(kept, low, middle)
         return np.where(inside, high, np.nan)
 
     def describe(self) -> dict[str, Any]:
-        """What was learned, for the record and the report; nothing by default."""
+        """What was fitted, as plain values for the verdict's record and the report; empty by default."""
         return {}
 
-    def alike(self) -> Bools:
+    def constant_classes(self) -> Bools:
         """Which classes have scores that differ by no more than rounding in float32, or none at all."""
         spread = self.levels_[:, -1] - self.levels_[:, 0]
-        return np.asarray(spread <= _ALIKE * np.abs(self.levels_).max(axis=1))
+        return np.asarray(spread <= _RELATIVE_ROUNDING * np.abs(self.levels_).max(axis=1))
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
-        return  # a cut without options has none that could be wrong
+        return  # a cut without options has nothing to check
 
     @abstractmethod
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        """Learn from the scores, class by class and ascending; return which classes could not be decided."""
+        """Learn from the scores, class by class and ascending; return which classes are undecidable."""
 
     @abstractmethod
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
-        """Probabilities for the classes that were decided; the others are overwritten."""
+        """Probabilities; those of undecidable classes are overwritten with 1."""
 
 
 def plain_numbers(values: Float64s) -> list[Any]:

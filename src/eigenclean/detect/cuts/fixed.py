@@ -9,7 +9,7 @@ from eigenclean.errors import InvalidOption
 
 
 class FixedCut(Cut):
-    """Scores above ``at`` are kept; p rises smoothly through 0.5 there, over the spread of all scores.
+    """Scores above ``at`` are kept; p is a logistic function of the distance to it in standard deviations.
 
     Args:
         at: the boundary, on the scale of the score.

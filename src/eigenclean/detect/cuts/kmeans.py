@@ -1,4 +1,4 @@
-"""Two means per class: the nearer centre decides."""
+"""2-means on the scores of each class: the nearer centre decides."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class KMeansCut(Cut):
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self.centres_, valid = best_two_means(scores, rows, min_samples=self.min_samples)
-        return np.asarray(~valid | self.alike())
+        return np.asarray(~valid | self.constant_classes())
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         low, high = self.centres_[groups, 0], self.centres_[groups, 1]

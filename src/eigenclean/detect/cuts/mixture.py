@@ -1,4 +1,4 @@
-"""What the two mixture cuts share: the posterior of the upper component, and whether there are two at all."""
+"""Mixture cuts: the posterior of the upper of two components, and whether a class has two components at all."""
 
 from typing import Any, ClassVar, Literal
 
@@ -11,24 +11,25 @@ from eigenclean.errors import InvalidOption
 from eigenclean.mixture import Family, Mixtures, fit_mixtures, gain_of_second
 from eigenclean.names import check_name
 
-# A second component is as likely as not when it gains this much per sample, and sure a few widths above it. Both
-# numbers were measured on clean and noisy classes of real data (docs/decisions/0004-one-or-two-components.md).
+# A second component has probability 1/2 when it gains this much per sample, and is nearly certain a few widths
+# above it. Both numbers were measured on clean and noisy classes of real data
+# (docs/decisions/0004-one-or-two-components.md).
 _HALF, _WIDTH = 0.03, 0.02
-# Sorted scores of a large class, evenly thinned, have the same distribution to within one part in their number: far
-# more than an estimate from them is sure of. So the cost of the EM does not grow with the data.
-_ENOUGH, _ENOUGH_FOR_SHAPE = 1 << 14, 1 << 11
+# Evenly spaced order statistics of a large class have the same distribution as all its scores up to 1/number, far
+# below the standard error of the estimates. So the cost of the EM does not grow with the data.
+_MAX_SCORES, _MAX_SCORES_FOR_SPLIT = 1 << 14, 1 << 11
 
 
 class MixtureCut(Cut):
     """Posterior of the upper of two components, fitted to the scores of each class alone.
 
     Args:
-        max_iter: most EM rounds (the released code: 100, and 10 inside F-DivideMix).
+        max_iter: most EM iterations (the released code: 100, and 10 inside F-DivideMix).
         tol: change of the mean log-likelihood at which EM stops.
         regularisation: added to every variance.
-        monotone: hold the posterior at its turning point, so that the best scores are never dismissed. The paper
-            and its code do not.
-        split: "auto" asks first whether a class has two components at all, so that a clean class stays whole;
+        monotone: hold the posterior constant beyond its turning point, so that the best scores are never flagged.
+            The paper and its code do not.
+        split: "auto" tests first whether a class has two components at all, so that a clean class is kept whole;
             "always" splits every class, as the paper does.
         standardise: scale the scores of each class to unit variance first, which makes ``regularisation``
             scale-free.
@@ -72,8 +73,10 @@ class MixtureCut(Cut):
             raise InvalidOption(f"mixture cut: max_iter must be at least 1, got {self.max_iter}")
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        self._shift, self._spread = _unit(scores, rows) if self.standardise else _identity(len(rows))
-        scores, rows = _thinned(scores, rows, _ENOUGH)
+        self._shift, self._spread = np.zeros(len(rows)), np.ones(len(rows))
+        if self.standardise:
+            self._shift, self._spread = _mean_and_deviation(scores, rows)
+        scores, rows = _thinned(scores, rows, _MAX_SCORES)
         self.mixtures_ = fit_mixtures(
             self._scaled(scores, np.repeat(np.arange(len(rows)), rows.counts)),
             rows,
@@ -83,14 +86,14 @@ class MixtureCut(Cut):
             regularisation=self.regularisation,
             min_samples=self.min_samples,
         )
-        whole = np.asarray(~self.mixtures_.valid | self.alike())
+        whole = np.asarray(~self.mixtures_.valid | self.constant_classes())
         self.p_two_ = np.where(whole, 0.0, 1.0)
         if self.split == "auto" and not whole.all():
             self.p_two_ *= self._probability_of_two(scores, rows)
         return whole
 
     def _probability_of_two(self, scores: Float64s, rows: ClassRows) -> Float64s:
-        scores, thinned = _thinned(scores, rows, _ENOUGH_FOR_SHAPE)
+        scores, thinned = _thinned(scores, rows, _MAX_SCORES_FOR_SPLIT)
         scores = self._natural_scale(scores, np.repeat(np.arange(len(rows)), thinned.counts))
         two = fit_mixtures(
             scores, thinned, max_iter=50, tol=1e-4, regularisation=1e-9, min_samples=self.min_samples
@@ -98,7 +101,7 @@ class MixtureCut(Cut):
         gain, valid = gain_of_second(scores, thinned, two), two.valid
         if not valid.any():
             return np.zeros(len(rows))
-        # Classes of one data set resemble each other: each borrows half of its evidence from all of them.
+        # Classes of one data set resemble each other: the gain of each is shrunk half way to the average gain.
         shared = float(np.average(gain[valid], weights=rows.counts[valid]))
         gain = np.where(valid, 0.5 * (gain + shared), -np.inf)
         return np.asarray(expit((gain - _HALF) / _WIDTH))
@@ -142,24 +145,50 @@ class MixtureCut(Cut):
         return record
 
 
+class GaussianCut(MixtureCut):
+    """FINE's own cut: two Gaussians per class; the one with the larger mean holds the right labels.
+
+    ``GaussianCut(monotone=False, split="always")`` decides as the released code does.
+
+    >>> scores = np.concatenate([np.linspace(0.1, 0.2, 50), np.linspace(0.8, 0.9, 50)])
+    >>> cut = GaussianCut().fit(scores, np.zeros(100, dtype=int))
+    >>> cut.p_clean(np.array([0.15, 0.85]), np.array([0, 0])).round(3)
+    array([0., 1.])
+    """
+
+    family: ClassVar[Family] = "gaussian"
+
+
+class BetaCut(MixtureCut):
+    """Two beta densities per class, on scores stretched to [0, 1]; they can be skewed, as alignments are.
+
+    The released code computes the boundary on the stretched scale but compares unstretched scores with it; here
+    both are on the same scale.
+
+    >>> scores = np.concatenate([np.linspace(0.1, 0.2, 50), np.linspace(0.8, 0.9, 50)])
+    >>> cut = BetaCut().fit(scores, np.zeros(100, dtype=int))
+    >>> cut.p_clean(np.array([0.15, 0.85]), np.array([0, 0])).round(3)
+    array([0., 1.])
+    """
+
+    family: ClassVar[Family] = "beta"
+
+
 def _thinned(scores: Float64s, rows: ClassRows, most: int) -> tuple[Float64s, ClassRows]:
-    """At most that many scores of each class, evenly spread over its ranks: they have the same distribution."""
+    """At most ``most`` scores of each class, evenly spread over its ranks: their distribution is the same."""
     if rows.counts.max(initial=0) <= most:
         return scores, rows
     large = rows.counts > most
     ranks = spread_ranks(rows, most)
-    parts = [scores[ranks[k]] if large[k] else scores[rows[k]] for k in range(len(rows))]
-    starts = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-    return np.concatenate(parts), ClassRows(np.arange(starts[-1]), starts)
+    thinned = [scores[ranks[k]] if large[k] else scores[rows[k]] for k in range(len(rows))]
+    starts = np.concatenate(([0], np.cumsum([len(of_class) for of_class in thinned])))
+    return np.concatenate(thinned), ClassRows(np.arange(starts[-1]), starts)
 
 
-def _unit(scores: Float64s, rows: ClassRows) -> tuple[Float64s, Float64s]:
+def _mean_and_deviation(scores: Float64s, rows: ClassRows) -> tuple[Float64s, Float64s]:
+    """Of the scores of each class; 1 for the deviation of a constant class."""
     codes = np.repeat(np.arange(len(rows)), rows.counts)
     n = np.maximum(rows.counts, 1)
     mean = np.bincount(codes, scores, len(rows)) / n
     spread = np.sqrt(np.bincount(codes, (scores - mean[codes]) ** 2, len(rows)) / n)
     return mean, np.where(spread > 0, spread, 1.0)
-
-
-def _identity(k: int) -> tuple[Float64s, Float64s]:
-    return np.zeros(k), np.ones(k)

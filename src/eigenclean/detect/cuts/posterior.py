@@ -1,4 +1,4 @@
-"""For detectors whose score is a probability already."""
+"""The cut of detectors whose score is the log-odds of a right label already."""
 
 import numpy as np
 from scipy.special import expit
@@ -8,10 +8,10 @@ from eigenclean.detect.cuts.base import Cut
 
 
 class PosteriorCut(Cut):
-    """The score is the log-odds that the label is right; nothing is left to fit.
+    """The score is the log-odds that the label is right, so nothing is fitted.
 
     Args:
-        min_samples: classes smaller than this are kept whole: there is nobody to compare them with.
+        min_samples: classes smaller than this are kept whole: there are too few samples to compare.
 
     >>> cut = PosteriorCut().fit(np.array([0.0, 1.0, 2.0]), np.array([0, 0, 0]))
     >>> cut.p_clean(np.array([0.0]), np.array([0]))
@@ -22,7 +22,7 @@ class PosteriorCut(Cut):
         self.min_samples = min_samples
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
-        return np.asarray((rows.counts < self.min_samples) | self.alike())
+        return np.asarray((rows.counts < self.min_samples) | self.constant_classes())
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         return np.asarray(expit(scores))

@@ -1,4 +1,4 @@
-"""A fixed share of each class is suspicious, whatever the scores look like."""
+"""A fixed share of each class is flagged, whatever the distribution of its scores."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from eigenclean.errors import InvalidOption
 
 
 class QuantileCut(Cut):
-    """The lowest ``fraction`` of each class is flagged: for those who know their noise rate, or have a budget.
+    """The lowest ``fraction`` of each class is flagged: for a known noise rate, or a budget.
 
-    p is the rank of the score in its class, bent so that it passes 0.5 at the given fraction; it is a ranking, not
-    a probability that was estimated from anything.
+    p is the rank of the score in its class, rescaled piecewise so that it passes 0.5 at the given fraction; it is a
+    ranking, not an estimated probability.
 
     Args:
         fraction: share of each class to flag, between 0 and 1.
@@ -31,14 +31,14 @@ class QuantileCut(Cut):
 
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self._starts, self._sorted = rows.starts, scores
-        return self.alike()
+        return self.constant_classes()
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:
         rank = np.empty(len(scores))
-        asked = ClassRows.of(groups, len(self._starts) - 1)
-        for k in np.flatnonzero(asked.counts).tolist():
-            own = self._sorted[self._starts[k] : self._starts[k + 1]]
-            rank[asked[k]] = np.searchsorted(own, scores[asked[k]], side="left") / max(1, len(own))
+        queried = ClassRows.of(groups, len(self._starts) - 1)
+        for k in np.flatnonzero(queried.counts).tolist():
+            of_class = self._sorted[self._starts[k] : self._starts[k + 1]]
+            rank[queried[k]] = np.searchsorted(of_class, scores[queried[k]], side="left") / max(1, len(of_class))
         # The smallest score has rank 0; the first one that is kept has rank ≥ fraction and must lie above 0.5.
         flagged = rank < self.fraction
         below = 0.5 * rank / max(self.fraction, 1e-12)

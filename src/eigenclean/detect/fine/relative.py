@@ -98,13 +98,13 @@ class FINERelative(FINE):
         lead = np.take_along_axis(fit, others, axis=1)
         return others, lead - np.where(others == order[:, :1], second, first)
 
-    _fewest: ClassVar[int] = 10  # as by the mixture cuts
+    _min_class_size: ClassVar[int] = 10  # as by the mixture cuts
 
-    def _own_cut(self) -> Cut | None:
+    def _method_cut(self) -> Cut | None:
         return FixedCut(at=0.0) if self.cut == "fixed" else None
 
     def _undecidable(self, cut: Cut) -> Bools:
-        return cut.alike()
+        return cut.constant_classes()
 
     @property
     def _ceiling(self) -> float | None:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from eigenclean.arrays import encode_labels
-from eigenclean.detect.baselines.small_loss import TogetherCut
+from eigenclean.detect.baselines.small_loss import SharedMixtureCut
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
@@ -46,7 +46,7 @@ class AreaUnderMargin(Selector):
         by = f"selector {self.kind}"
         classes, codes = encode_labels(evidence.labels)
         score = evidence.need("margins", by=by)
-        p = TogetherCut().fit(score, codes).p_clean(score, codes)
+        p = SharedMixtureCut().fit(score, codes).p_clean(score, codes)
         flagged = p <= self.threshold
         today = softmax(evidence.need("logits", by=by), axis=1)
         verdict = Verdict(

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from eigenclean.arrays import Array, Float64s, Ints, encode_labels
-from eigenclean.detect.baselines.small_loss import TogetherCut
+from eigenclean.detect.baselines.small_loss import SharedMixtureCut
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
@@ -82,4 +82,4 @@ def scaled_to_unit(losses: Float64s) -> Float64s:
 
 def loss_mixture(score: Float64s, codes: Ints) -> Float64s:
     """Posterior of the component with the higher scores, the smaller losses; one mixture for all classes."""
-    return TogetherCut().fit(score, codes).p_clean(score, codes)
+    return SharedMixtureCut().fit(score, codes).p_clean(score, codes)
