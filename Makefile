@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 # The lowest versions that pyproject.toml allows have an environment of their own.
 LOWEST := .venv-lowest
+CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
 .PHONY: help setup demo test check coverage test-lowest bench docs browser clean
 
@@ -69,8 +70,7 @@ $(LOWEST)/.installed: pyproject.toml constraints/lowest.txt
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -p no:cacheprovider tests/detect tests/noise tests/metrics tests/sources tests/scale \
 	  tests/contracts/test_detector_contract.py tests/contracts/test_cut_contract.py \
-	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py tests/test_*.py \
-	  --ignore=tests/test_bare_install.py
+	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py $(CORE)
 
 bench: setup
 	$(BIN)/eigenclean bench detect

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from eigenclean.errors import MissingExtra
 from eigenclean.interface import PUBLIC_MODULES, public_names
 
 
 def members(module_name: str) -> dict[str, Any]:
     """The public functions and classes of a module."""
     module = import_module(module_name)
-    values = {name: getattr(module, name) for name in public_names(module_name)}
+    try:
+        values = {name: getattr(module, name) for name in public_names(module_name)}
+    except MissingExtra as error:
+        pytest.skip(str(error))
     return {name: value for name, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 

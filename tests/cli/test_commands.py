@@ -134,7 +134,7 @@ def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").out == f"eigenclean {__version__}\n"
     ran = cli("--help")
     assert ran.code == 0
-    for command in ("detect", "noise", "score", "list", "demo", "bench"):
+    for command in ("detect", "noise", "score", "list", "demo"):
         assert command in ran.out
         assert cli(command, "--help").code == 0
 

@@ -38,7 +38,8 @@ def test_what_truth_saves_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["labels", "clean"])
 def test_npz_by_position(tmp_path: Path, name: str) -> None:
-    np.savez(tmp_path / "truth.npz", allow_pickle=False, **{name: LABELS})
+    arrays: dict[str, Any] = {name: LABELS}
+    np.savez(tmp_path / "truth.npz", **arrays)
     np.testing.assert_array_equal(read_truth(tmp_path / "truth.npz", ids=np.arange(4)).labels, LABELS)
 
 
@@ -73,9 +74,9 @@ def test_npz_by_id(tmp_path: Path, own: Array) -> None:
     ],
 )
 def test_a_file_that_does_not_fit_is_explained(
-    tmp_path: Path, content: dict[str, Array], ids: Any, message: str
+    tmp_path: Path, content: dict[str, Any], ids: Any, message: str
 ) -> None:
-    np.savez(tmp_path / "truth.npz", allow_pickle=True, **content)
+    np.savez(tmp_path / "truth.npz", **content)
     with pytest.raises(InvalidData, match=message):
         read_truth(tmp_path / "truth.npz", ids)
 

@@ -178,9 +178,8 @@ def test_an_archive_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(("which", "key"), [("rand1", "rand1"), ("random_label1", "random1"), ("random1", "rand1")])
 def test_npz_under_the_known_names(tmp_path: Path, which: str, key: str) -> None:
-    np.savez(
-        tmp_path / "labels.npz", allow_pickle=False, **{"clean": CLEAN, key: WORSE, "features": np.zeros((3, 3))}
-    )
+    arrays: dict[str, Any] = {"clean": CLEAN, key: WORSE, "features": np.zeros((3, 3))}
+    np.savez(tmp_path / "labels.npz", **arrays)
     np.testing.assert_array_equal(add_noise(CLEAN, "human", path=tmp_path / "labels.npz", which=which), WORSE)
 
 

@@ -47,7 +47,7 @@ def test_separate_labels_win(tmp_path: Path) -> None:
         ({"features": X[0], "labels": Y}, "table of n rows and d columns, got shape"),
         ({"features": X.reshape(6, 2, 1), "labels": Y}, "reshape it to"),
         ({"features": X.astype(str), "labels": Y}, "features must be numbers, got text"),
-        ({"features": X.astype(complex), "labels": Y}, "features must be numbers, got type complex"),
+        ({"features": X.astype(complex), "labels": Y}, "features must be (numbers|real), got type complex"),
         ({"features": X[:0], "labels": Y[:0]}, "has no rows"),
         ({"features": X, "labels": Y + 0.5}, "labels must be classes"),
         ({"features": X, "labels": ["a", "", "b", "c", "d", "e"]}, "1 of 6 labels are missing"),

@@ -1,9 +1,11 @@
-"""Folders as ``datasets.Dataset.save_to_disk`` writes them, written here with pyarrow alone."""
+"""Folders as ``datasets.Dataset.save_to_disk`` writes them: by the library itself, and by pyarrow for odd ones."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -113,3 +115,53 @@ def test_shards_with_different_columns(tmp_path: Path) -> None:
             writer.write_table(table)
     with pytest.raises(InvalidData, match=r"1\.arrow must have the same columns as 0\.arrow"):
         open_source(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def hugging_face() -> Any:
+    """The library itself, which the development environment has; it warns of its own dependencies when imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("datasets")
+
+
+def real_dataset(hugging_face: Any, n: int = 40) -> Any:
+    rng = np.random.default_rng(0)
+    content = {
+        "embedding": rng.normal(size=(n, 3)).astype(np.float32).tolist(),
+        "label": (np.arange(n) % 2).tolist(),
+        "text": [f"text {i}" for i in range(n)],
+    }
+    features = hugging_face.Features(
+        embedding=hugging_face.Sequence(hugging_face.Value("float32")),
+        label=hugging_face.ClassLabel(names=["neg", "pos"]),
+        text=hugging_face.Value("string"),
+    )
+    return hugging_face.Dataset.from_dict(content, features=features)
+
+
+def test_a_folder_that_the_library_saved(hugging_face: Any, tmp_path: Path) -> None:
+    dataset = real_dataset(hugging_face)
+    dataset.save_to_disk(tmp_path / "saved", num_shards=3)
+    source = open_source(tmp_path / "saved", text_column="text")
+    assert source.labels.tolist() == ["neg", "pos"] * 20
+    assert source.texts == dataset["text"][:]
+    np.testing.assert_array_equal(source.features(), np.array(dataset["embedding"][:], np.float32))
+
+
+def test_the_arrow_table_of_a_data_set_in_memory(hugging_face: Any) -> None:
+    dataset = real_dataset(hugging_face)
+    source = open_source(dataset.with_format("arrow")[:])
+    assert source.labels.tolist() == ["neg", "pos"] * 20
+    np.testing.assert_array_equal(source.features(), np.array(dataset["embedding"][:], np.float32))
+
+
+def test_splits_and_selections_that_the_library_saved(hugging_face: Any, tmp_path: Path) -> None:
+    dataset = real_dataset(hugging_face)
+    hugging_face.DatasetDict(train=dataset, test=dataset.select(range(4))).save_to_disk(tmp_path / "splits")
+    with pytest.raises(InvalidData, match="holds the splits train, test; choose one of them"):
+        open_source(tmp_path / "splits")
+    assert len(open_source(tmp_path / "splits" / "test").labels) == 4
+    chosen = dataset.select([5, 1, 8])  # kept as indices until it is saved
+    chosen.save_to_disk(tmp_path / "chosen")
+    assert open_source(tmp_path / "chosen").labels.tolist() == ["pos", "pos", "neg"]
