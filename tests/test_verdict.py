@@ -320,3 +320,23 @@ def test_a_verdict_is_assembled_from_scores_flags_and_suggestions() -> None:
     assert verdict.suggested.tolist() == ["cat", "owl", "owl", "cat"]
     np.testing.assert_allclose(verdict.suggested_confidence, [0.9, 0.8 * 0.5, 0.8, 0.6 * 1.0])
     assert verdict.to_frame(rank=np.array([9, 2, 8, 4])).column("rank").to_pylist() == [9, 2, 8, 4]
+
+
+def test_data_frames_have_the_columns_of_the_file() -> None:
+    verdict = verdict_of(STRINGS)
+    pandas, polars = verdict.to_pandas(), verdict.to_polars()
+    assert list(pandas.columns) == polars.columns == COLUMNS
+    assert pandas["given_label"].tolist() == polars["given_label"].to_list() == STRINGS.tolist()
+    np.testing.assert_array_equal(polars["score"].to_numpy(), verdict.score)
+
+
+def test_a_notebook_shows_the_worst_flags_and_escapes_labels() -> None:
+    n = 40
+    flagged = np.arange(n) < 15
+    p = np.linspace(0.0, 1.0, n)
+    labels = np.array(["<b>bold</b>"] * n)
+    html = verdict_of(labels, p_clean=p, flagged=flagged, ids=np.arange(n), suggested=labels)._repr_html_()
+    assert "<b>" not in html
+    assert html.count("<tr>") == 1 + 10
+    assert [f"<tr><td>{row}</td>" in html for row in range(12)] == [True] * 10 + [False] * 2
+    assert "15 of 40 labels look wrong" in html

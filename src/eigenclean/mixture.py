@@ -32,14 +32,14 @@ class Mixtures:
 
     Attributes:
         family: "gaussian" or "beta".
-        weights: how large a share each component has.
+        weights: share of each component.
         means: means of the components, on the scale of the scores.
         variances: variances of the components, likewise.
         natural: K x 2 x 3, coefficients (a, b, c) of the log-density; for beta on the unit scale.
         scale: K x 2, lowest score and range of each class (beta rescales by it; Gaussian has 0 and 1).
         log_likelihood: mean log-likelihood per sample of each class.
-        n_iter: EM rounds of each class.
-        valid: False where a class is too small or constant; its other values mean nothing.
+        n_iter: EM iterations of each class.
+        valid: False where a class is too small or constant; its other values are meaningless.
     """
 
     family: Family
@@ -55,8 +55,8 @@ class Mixtures:
     def log_odds(self, scores: Array, groups: Ints, *, monotone: bool = False) -> Float64s:
         """Log-odds of the upper component for each score in its own class.
 
-        With unequal variances the broader component wins again in the far tail, so the best scores would be
-        dismissed. ``monotone`` holds the log-odds at their turning point from there on.
+        With unequal variances the broader component is more probable again in the far tail, where the best scores
+        would be flagged. ``monotone`` holds the log-odds constant beyond their turning point.
         """
         slope = self.natural[:, 1] - self.natural[:, 0]  # K x 3
         x = (np.asarray(scores, dtype=np.float64) - self.scale[groups, 0]) / self.scale[groups, 1]
@@ -100,7 +100,7 @@ def fit_mixtures(
     blocks = list(_blocks(scores, rows, min_samples))
     if len(blocks) == 1:
         results = [_fit_block(blocks[0], settings)]
-    else:  # NumPy lets go of the interpreter in each operation, so threads share the work
+    else:  # NumPy releases the GIL in each operation, so threads run in parallel
         with ThreadPoolExecutor() as pool:
             results = list(pool.map(lambda block: _fit_block(block, settings), blocks))
     for block, fitted in zip(blocks, results, strict=True):
@@ -133,8 +133,8 @@ def best_two_means(scores: Array, rows: ClassRows, *, min_samples: int = 2) -> t
 def gain_of_second(scores: Array, rows: ClassRows, mixtures: Mixtures) -> Float64s:
     """What the second component gains over a single Gaussian: the drop of AIC per sample; NaN where not valid.
 
-    ``mixtures`` are Gaussian ones fitted to these scores. Per sample, because it is to measure an effect: any tiny
-    departure from a normal shape becomes significant once the class is large.
+    ``mixtures`` are Gaussian ones fitted to these scores. Per sample, because it measures an effect size: any small
+    departure from a normal shape becomes significant in a large class.
     """
     counts = rows.counts
     codes = np.repeat(np.arange(len(rows)), counts)
@@ -143,12 +143,14 @@ def gain_of_second(scores: Array, rows: ClassRows, mixtures: Mixtures) -> Float6
     mean = np.bincount(codes, ordered, len(rows)) / n
     variance = np.bincount(codes, (ordered - mean[codes]) ** 2, len(rows)) / n
     with np.errstate(divide="ignore"):
-        one = -0.5 * (np.log(2 * np.pi * variance) + 1)
-    return np.where(mixtures.valid, 2 * (mixtures.log_likelihood - one) - 6 / n, np.nan)
+        single = -0.5 * (np.log(2 * np.pi * variance) + 1)  # mean log-likelihood of one Gaussian
+    return np.where(mixtures.valid, 2 * (mixtures.log_likelihood - single) - 6 / n, np.nan)
 
 
 @dataclass(frozen=True)
 class _Settings:
+    """Options of `fit_mixtures` that hold for all blocks."""
+
     family: Family
     max_iter: int
     tol: float
@@ -157,7 +159,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _Block:
-    """Some classes of similar size, one per row, sorted scores padded with zeros on the right."""
+    """Several classes of similar size, one per row: sorted scores, padded with zeros on the right."""
 
     classes: Ints
     counts: Ints
@@ -178,7 +180,7 @@ def _blocks(scores: Float64s, rows: ClassRows, min_samples: int) -> Iterator[_Bl
         x = np.full(mask.shape, np.inf)
         x[mask] = scores[np.concatenate([rows[k] for k in classes])]
         x.sort(axis=1)
-        # Differences within rounding error are no structure; a constant class has nothing to split.
+        # Differences within rounding error carry no information; a constant class cannot be split.
         first, last = x[:, 0], x[np.arange(len(classes)), counts[classes] - 1]
         varied = last - first > 1e-12 * np.maximum(1e-140, np.maximum(abs(first), abs(last)))
         x[~mask] = 0.0
@@ -230,7 +232,7 @@ class _EM:
             change = np.abs(log_likelihood[going] - self.log_likelihood[live])
             self.log_likelihood[live] = log_likelihood[going]
             self.n_iter[live] += 1
-            going[going] = change >= tol  # a class stops where scikit-learn would stop, whoever shares its block
+            going[going] = change >= tol  # a class stops where scikit-learn would, independently of the others
             if not going.any():
                 break
             if np.count_nonzero(going) <= 0.75 * len(going):
@@ -287,7 +289,7 @@ class _EM:
         upper = np.stack([r.sum(axis=1), *(np.einsum("ij,ij->i", r, v) for v in (self._x, self._xx))], axis=1)
         self.moments[live, 1] = upper[going]
         self.moments[live, 0] = (self._total - upper)[going]
-        # An emptied component keeps a trace of mass, as in scikit-learn, so that nothing divides by zero.
+        # An empty component keeps a minimal mass, as in scikit-learn, to avoid division by zero.
         n = np.maximum(self.moments[live, :, 0], 10 * np.finfo(float).eps)
         self.moments[live, :, 0] = n
         mean = self.moments[live, :, 1] / n

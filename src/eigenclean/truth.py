@@ -1,4 +1,4 @@
-"""The clean labels, when they are known: for making noise and measuring quality, never for judging or learning.
+"""The clean labels, when they are known: for noise models and quality measures, never for detectors or training.
 
 Import rules keep this module away from everything that learns or judges.
 """

@@ -1,10 +1,11 @@
-"""The verdict: what a detector thinks of every label, as a record that is saved without pickle."""
+"""The verdict: score, probability, flag and suggestion for every label, saved as Parquet and JSON."""
 
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import InvalidData
+from eigenclean.extras import require
 from eigenclean.files import json_text, make_folder, move_into_place, replacing, write_text
 
 FILE = "verdict.parquet"
@@ -31,6 +33,7 @@ _COLUMNS = {  # column in the file: field of the record
 }
 _OLD_COLUMNS = {"alignment": "score"}  # name up to version 0.1: name since
 _METADATA = b"eigenclean"
+_SHOWN = 10  # rows of the table in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +46,9 @@ class Verdict:
         score: the detector's raw score (FINE: the alignment with the eigenvector of the given class).
         p_clean: probability that the given label is right.
         flagged: True where the label is probably wrong.
-        suggested: the label to put instead; the given one where nothing is flagged.
+        suggested: the label to replace it with; the given one where it is not flagged.
         suggested_confidence: probability that the suggested label is right.
-        made_by: how the verdict came about: "method", "parameters", and what the detector has to add.
+        made_by: the record of its origin: "method", "parameters", and what the detector adds.
 
     >>> verdict = Verdict(
     ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
@@ -137,7 +140,7 @@ class Verdict:
 
     @cached_property
     def rank(self) -> Ints:
-        """1 for the worst label, n for the best; the raw score settles ties of the probability."""
+        """1 for the worst label, n for the best; the raw score breaks ties of the probability."""
         return ranks(self.p_clean, self.score)
 
     def suspects(self, most: int | None = None) -> Ints:
@@ -164,7 +167,7 @@ class Verdict:
         ]
 
     def summary(self, **run: Any) -> dict[str, Any]:
-        """The verdict in figures; ``run`` adds facts of the run (seconds, version, data_hash)."""
+        """Counts and rates as plain values; ``run`` adds facts of the run (seconds, version, data_hash)."""
         per_class = self.per_class()
         return {
             "n_samples": len(self),
@@ -187,19 +190,47 @@ class Verdict:
         metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
         return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
 
+    def to_pandas(self) -> Any:
+        """The columns of the file as a pandas data frame; pandas must be installed."""
+        require("pandas", extra=None, caller="Verdict.to_pandas")
+        return self.to_frame().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The columns of the file as a polars data frame, without a copy; polars must be installed."""
+        polars: Any = require("polars", extra=None, caller="Verdict.to_polars")
+        return polars.from_arrow(self.to_frame())
+
+    def _repr_html_(self) -> str:
+        """The worst flagged labels as a table, for notebooks."""
+        rows = self.suspects(_SHOWN)
+        cells = zip(
+            self.ids[rows].tolist(),
+            self.labels[rows].tolist(),
+            self.suggested[rows].tolist(),
+            self.p_clean[rows].tolist(),
+            strict=True,
+        )
+        lines = "".join(
+            f"<tr><td>{escape(str(id))}</td><td>{escape(str(given))}</td><td>{escape(str(suggested))}</td>"
+            f"<td>{p:.3f}</td></tr>"
+            for id, given, suggested, p in cells
+        )
+        head = "<tr><th>id</th><th>given label</th><th>suggested label</th><th>P(right)</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table><thead>{head}</thead><tbody>{lines}</tbody></table>"
+
     def save(
         self, path: str | os.PathLike[str], *, csv: bool = False, written: Path | None = None, **run: Any
     ) -> Path:
         """Write ``verdict.parquet`` and ``summary.json`` into the folder ``path`` (or one ``.parquet`` file).
 
         Every file is written whole or not at all. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary;
-        ``written`` is a file that has the rows already, as `RowGroups` wrote them, and only has to be moved.
+        ``written`` is a file that `RowGroups` has already written, which is moved to its place.
         """
         path = Path(path)
         if path.suffix == ".parquet":
             write_table(self.to_frame(), path)
             return path
-        summary = json_text(self.summary(**run))  # before anything is written: it may have values JSON cannot hold
+        summary = json_text(self.summary(**run))  # first, because it fails on values that JSON cannot hold
         folder = make_folder(path)
         if written is None:
             write_table(self.to_frame(), folder / FILE)
@@ -258,7 +289,7 @@ class RowGroups:
 
 
 def ranks(p_clean: Floats, score: Floats) -> Ints:
-    """1 for the worst label, n for the best; the raw score settles ties of the probability.
+    """1 for the worst label, n for the best; the raw score breaks ties of the probability.
 
     >>> ranks(np.array([0.9, 0.1, 0.1]), np.array([3.0, 2.0, 1.0]))
     array([3, 2, 1])

@@ -42,8 +42,9 @@ def spoil(noise: Noise, labels: Array = LABELS, seed: int = 0) -> Array:
     return add_noise(labels, noise, random_state=seed, features=FEATURES)
 
 
-def test_the_table_names_its_noises() -> None:
-    assert {name: noise.__name__.lower() for name, noise in NOISES.items()} == {name: name for name in NOISES}
+@pytest.mark.parametrize("kind", sorted(NOISES))
+def test_a_noise_knows_its_name_in_the_table(kind: str, human_file: Path) -> None:
+    assert make_noise(kind, **options_of(kind, human_file)).name == kind
 
 
 def test_some_labels_become_wrong_and_all_stay_within_the_classes(noise: Noise) -> None:

@@ -8,7 +8,7 @@ import pytest
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.noise import add_noise, corrupt
-from eigenclean.noise.instance import Instance, _flip_rates, _mean_and_deviation, _shares
+from eigenclean.noise.instance import Instance, _flip_rates, _label_distribution, _mean_and_deviation
 
 RNG = np.random.default_rng(0)
 N, D, K = 4000, 12, 5
@@ -27,7 +27,7 @@ def slow_shares(x: Float64s, weights: Float64s, y: int, q: float) -> Float64s:
 def test_shares_follow_the_definition_row_by_row() -> None:
     weights, rates = RNG.standard_normal((D, K)), RNG.random(50)
     expected = [slow_shares(X[i], weights, int(Y[i]), float(rates[i])) for i in range(50)]
-    np.testing.assert_allclose(_shares(X[:50] @ weights, Y[:50], rates), expected, atol=1e-12)
+    np.testing.assert_allclose(_label_distribution(X[:50] @ weights, Y[:50], rates), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"standardise": True}, {"per_class": True}])

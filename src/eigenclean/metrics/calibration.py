@@ -16,7 +16,7 @@ class Reliability:
     Attributes:
         count: rows in each bin.
         mean_predicted: mean predicted probability.
-        observed: share of rows where it came true.
+        observed: share of rows whose outcome is true.
     """
 
     count: Ints
@@ -25,7 +25,7 @@ class Reliability:
 
     @property
     def expected_error(self) -> float:
-        """Distance of predicted and observed, averaged over the rows."""
+        """Expected calibration error: the distance of predicted and observed, averaged over the rows."""
         filled = self.count > 0
         gap = np.abs(self.mean_predicted[filled] - self.observed[filled])
         return float(np.average(gap, weights=self.count[filled]))
@@ -41,14 +41,14 @@ def reliability_curve(p: ArrayLike, outcome: ArrayLike, bins: int = 10) -> Relia
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InvalidOption(f"reliability_curve: bins must be an integer from 1, got {bins!r}")
     predicted = check_probabilities(p, by="reliability_curve", what="p")
-    came_true = check_mask(outcome, len(predicted), by="reliability_curve", what="outcome")
-    where = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], predicted)
-    count = np.bincount(where, minlength=bins)
+    true = check_mask(outcome, len(predicted), by="reliability_curve", what="outcome")
+    bin_of = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], predicted)
+    count = np.bincount(bin_of, minlength=bins)
     filled = np.where(count > 0, count, np.nan)
     return Reliability(
         count=count,
-        mean_predicted=np.bincount(where, weights=predicted, minlength=bins) / filled,
-        observed=np.bincount(where, weights=came_true, minlength=bins) / filled,
+        mean_predicted=np.bincount(bin_of, weights=predicted, minlength=bins) / filled,
+        observed=np.bincount(bin_of, weights=true, minlength=bins) / filled,
     )
 
 
@@ -62,7 +62,7 @@ def expected_calibration_error(p: ArrayLike, outcome: ArrayLike, bins: int = 10)
 
 
 def check_probabilities(values: ArrayLike, *, by: str, what: str) -> Float64s:
-    """One probability per row, at least one row."""
+    """Return one probability per row, at least one row, or raise `InvalidData`."""
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         raise InvalidData(f"{by}: {what} must be one number per row, got shape {array.shape} of type {array.dtype}")
@@ -76,7 +76,7 @@ def check_probabilities(values: ArrayLike, *, by: str, what: str) -> Float64s:
 
 
 def check_mask(values: ArrayLike, n_rows: int, *, by: str, what: str) -> Bools:
-    """One boolean per row."""
+    """Return one boolean per row, or raise `InvalidData`."""
     array = np.asarray(values)
     if array.shape != (n_rows,):
         raise InvalidData(f"{by}: {what} must have one value for each of {n_rows} rows, got shape {array.shape}")

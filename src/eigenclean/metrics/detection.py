@@ -1,4 +1,4 @@
-"""How good a verdict is, when the truth is known."""
+"""Quality of a verdict when the truth is known."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from eigenclean.metrics.ranking import auroc, average_precision, dense_rank
 
 @dataclass(frozen=True)
 class DetectionQuality:
-    """Figures of one verdict; a label is clean when it is right, and kept when it is not flagged.
+    """Quality measures of one verdict; a label is clean when it is right, and kept when it is not flagged.
 
-    A share of nothing is 0; a ranking that cannot be measured is None.
+    A share of no labels is 0; a measure of the ranking that is undefined is None.
 
     Attributes:
         precision: share of kept labels that are clean.
         recall: share of clean labels that are kept.
         f: harmonic mean of both.
         specificity: share of wrong labels that are flagged.
-        accuracy: share of labels judged rightly.
+        accuracy: share of labels that are judged correctly.
         noisy_precision: share of flagged labels that are wrong.
-        noisy_recall: share of wrong labels that are flagged; the specificity, from the other side.
+        noisy_recall: share of wrong labels that are flagged; equal to the specificity.
         noisy_f: harmonic mean of both.
-        auroc: chance that a clean label ranks above a wrong one; None unless there are both.
+        auroc: probability that a clean label ranks above a wrong one; None unless there are both.
         average_precision: of the wrong labels in a list with the worst first; None when none is wrong.
         ece: expected calibration error of the probabilities, in ten bins.
         noise_rate: true share of wrong labels.
-        estimated_noise_rate: what the detector thinks it is.
+        estimated_noise_rate: the detector's estimate.
         noise_rate_error: the estimate minus the truth.
         flagged_share: share of labels that are flagged.
         suggestion_accuracy: share of flagged wrong labels whose suggestion is right; None without any.
@@ -55,7 +55,7 @@ class DetectionQuality:
     suggestion_accuracy: float | None = None
 
     def as_dict(self) -> dict[str, float | None]:
-        """The figures by name, ready for JSON."""
+        """The measures by name, ready for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -72,7 +72,7 @@ def detection_quality(
         flagged: True where the label was judged wrong.
         p_clean: probability that the label is right.
         is_clean: True where the label is right.
-        score: settles ties of ``p_clean`` in the ranking, so that saturated probabilities do not hide it.
+        score: breaks ties of ``p_clean`` in the ranking, which many saturated probabilities would hide.
         noise_rate: the detector's estimate; by default the mean of 1 - ``p_clean``.
 
     >>> quality = detection_quality([False, False, True], [0.9, 0.8, 0.1], is_clean=[True, False, False])
@@ -84,8 +84,8 @@ def detection_quality(
     issue = check_mask(flagged, len(p), by=by, what="flagged")
     clean = check_mask(is_clean, len(p), by=by, what="is_clean")
     rank = dense_rank(p, None if score is None else _check_score(score, len(p)))
-    precision, recall, f = _precision_recall_f(found=~issue, wanted=clean)
-    noisy_precision, noisy_recall, noisy_f = _precision_recall_f(found=issue, wanted=~clean)
+    precision, recall, f = _precision_recall_f(predicted=~issue, actual=clean)
+    noisy_precision, noisy_recall, noisy_f = _precision_recall_f(predicted=issue, actual=~clean)
     wrong = float(np.mean(~clean))
     estimate = float(np.mean(1 - p)) if noise_rate is None else float(noise_rate)
     return DetectionQuality(
@@ -107,14 +107,14 @@ def detection_quality(
     )
 
 
-def _precision_recall_f(found: Bools, wanted: Bools) -> tuple[float, float, float]:
-    hits = int(np.count_nonzero(found & wanted))
-    n_found, n_wanted = int(np.count_nonzero(found)), int(np.count_nonzero(wanted))
-    return _share(hits, n_found), _share(hits, n_wanted), _share(2 * hits, n_found + n_wanted)
+def _precision_recall_f(predicted: Bools, actual: Bools) -> tuple[float, float, float]:
+    hits = int(np.count_nonzero(predicted & actual))
+    n_predicted, n_actual = int(np.count_nonzero(predicted)), int(np.count_nonzero(actual))
+    return _share(hits, n_predicted), _share(hits, n_actual), _share(2 * hits, n_predicted + n_actual)
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def _share(count: int, total: int) -> float:
+    return count / total if total else 0.0
 
 
 def _check_score(score: ArrayLike, n_rows: int) -> Float64s:

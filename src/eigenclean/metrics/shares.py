@@ -1,4 +1,4 @@
-"""A share that was counted among n rows, and how far the real one may be from it."""
+"""Confidence intervals of a share that was counted among n rows."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from eigenclean.errors import InvalidOption
 
 
 def wilson_interval(share: ArrayLike, n: ArrayLike, level: float = 0.9) -> tuple[Float64s, Float64s]:
-    """Wilson's interval: within 0 and 1, never a point; a share of no rows may be anything.
+    """Wilson's score interval: within 0 and 1, never a single point; [0, 1] for a share of no rows.
 
     >>> low, high = wilson_interval([0.0, 0.2, 0.2], [10, 10, 1000])
     >>> low.round(3), high.round(3)

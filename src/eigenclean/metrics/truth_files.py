@@ -1,4 +1,4 @@
-"""Truth from a file, and a verdict measured against it."""
+"""Right labels from a file, and the quality of a verdict against them."""
 
 import dataclasses
 import os
@@ -23,22 +23,22 @@ def read_truth(path: str | os.PathLike[str], ids: ArrayLike | None = None) -> Tr
     asked for; otherwise rows are matched by position.
     """
     path = Path(path)
-    labels, own_ids = _read(path)
+    labels, file_ids = _read(path)
     labels = check_labels(labels, by=str(path))
     if len(labels) == 0:
         raise InvalidData(f"{path} must have at least one label, it has none")
     if ids is None:
         return Truth(labels)
-    wanted = np.asarray(ids)
-    if own_ids is not None:
-        return Truth(labels[_rows_of(wanted, check_ids(own_ids, len(labels), by=str(path)), path)])
-    if len(labels) != len(wanted):
-        raise InvalidData(f"{path} must have one label for each of the {len(wanted)} rows, got {len(labels)}")
+    row_ids = np.asarray(ids)
+    if file_ids is not None:
+        return Truth(labels[_rows_of(row_ids, check_ids(file_ids, len(labels), by=str(path)), path)])
+    if len(labels) != len(row_ids):
+        raise InvalidData(f"{path} must have one label for each of the {len(row_ids)} rows, got {len(labels)}")
     return Truth(labels)
 
 
 def score_verdict(verdict: Verdict, truth: Truth) -> DetectionQuality:
-    """How good the verdict is, rows of both in the same order.
+    """Quality measures of the verdict; the rows of both must be in the same order.
 
     >>> verdict = Verdict(
     ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
@@ -51,10 +51,10 @@ def score_verdict(verdict: Verdict, truth: Truth) -> DetectionQuality:
     """
     clean = truth.is_clean(verdict.labels)
     quality = detection_quality(verdict.flagged, verdict.p_clean, clean, verdict.score, verdict.noise_rate)
-    found = verdict.flagged & ~clean
-    if not found.any():
+    correctly_flagged = verdict.flagged & ~clean
+    if not correctly_flagged.any():
         return quality
-    right = float(np.mean(truth.is_clean(verdict.suggested)[found]))
+    right = float(np.mean(truth.is_clean(verdict.suggested)[correctly_flagged]))
     return dataclasses.replace(quality, suggestion_accuracy=right)
 
 
@@ -68,20 +68,21 @@ def _read(path: Path) -> tuple[Array, Array | None]:
             return content, None
         names = [name for name in ("clean", "labels") if name in content]
         if not names:
-            there = ", ".join(content) or "nothing"
-            raise InvalidData(f"{path} must have an array 'clean' or 'labels', it has {there}")
+            available = ", ".join(content) or "nothing"
+            raise InvalidData(f"{path} must have an array 'clean' or 'labels', it has {available}")
         return content[names[0]], content.get("ids")
 
 
-def _rows_of(wanted: Array, own: Array, path: Path) -> Array:
-    if wanted.dtype.kind != own.dtype.kind and {wanted.dtype.kind, own.dtype.kind} & set("US"):
-        raise InvalidData(f"{path} has ids of type {own.dtype}, but the rows have ids of type {wanted.dtype}")
-    order = np.argsort(own)
-    rows = order[np.minimum(np.searchsorted(own, wanted, sorter=order), len(own) - 1)]
-    unknown = own[rows] != wanted
+def _rows_of(row_ids: Array, file_ids: Array, path: Path) -> Array:
+    """For each of the row ids, its position among the ids of the file."""
+    if row_ids.dtype.kind != file_ids.dtype.kind and {row_ids.dtype.kind, file_ids.dtype.kind} & set("US"):
+        raise InvalidData(f"{path} has ids of type {file_ids.dtype}, but the rows have ids of type {row_ids.dtype}")
+    order = np.argsort(file_ids)
+    rows = order[np.minimum(np.searchsorted(file_ids, row_ids, sorter=order), len(file_ids) - 1)]
+    unknown = file_ids[rows] != row_ids
     if unknown.any():
         raise InvalidData(
-            f"{path} has no label for {int(unknown.sum())} of the {len(wanted)} rows, such as the ids "
-            f"{preview(wanted[unknown], most=3)}"
+            f"{path} has no label for {int(unknown.sum())} of the {len(row_ids)} rows, such as the ids "
+            f"{preview(row_ids[unknown], most=3)}"
         )
     return np.asarray(rows)

@@ -1,4 +1,4 @@
-"""Noise: labels made wrong on purpose, in ways that are known."""
+"""Noise models, which corrupt labels for experiments and self-tests. A new one is a file and a line in `NOISES`."""
 
 import dataclasses
 from typing import Any
@@ -44,11 +44,11 @@ def add_noise(
 
     Args:
         labels: the right labels, integers or strings.
-        kind: a name from `NOISES`, or a noise, whose own options then hold.
-        rate: nominal noise rate from 0 to 1; transition and human noise have none and do not look at it.
+        kind: a name from `NOISES`, or a noise with its options.
+        rate: nominal noise rate from 0 to 1; transition and human noise have none and ignore it.
         random_state: seed or generator; None for a different result each time.
         features: one row per label, for noise that depends on the sample.
-        classes: all classes, when ``labels`` may lack some; their order is the one that maps and matrices count in.
+        classes: all classes, when ``labels`` may lack some; their order is that of the rows of maps and matrices.
             By default the sorted distinct labels.
         **options: the fields of the noise, such as ``inclusive=False`` for symmetric.
 
@@ -91,14 +91,16 @@ def make_noise(kind: str, rate: float = 0.2, **options: Any) -> Noise:
     Pair(rate=0.3, exact=True)
     """
     check_name(kind, NOISES, by="add_noise", what="kind")
-    made = NOISES[kind]
-    fields = [field for field in dataclasses.fields(made) if field.name != "rate"]
+    noise_class = NOISES[kind]
+    fields = [field for field in dataclasses.fields(noise_class) if field.name != "rate"]
     for name in options:
         check_name(name, [field.name for field in fields], by=f"{kind} noise", what="option")
     for field in fields:
         if field.default is dataclasses.MISSING and field.name not in options:
             raise InvalidOption(f"{kind} noise: the option {field.name} is needed, but was not given")
-    return made(rate=rate, **options) if issubclass(made, RatedNoise) else made(**options)
+    if issubclass(noise_class, RatedNoise):
+        return noise_class(rate=rate, **options)
+    return noise_class(**options)
 
 
 def parse_noise(text: str) -> Noise:

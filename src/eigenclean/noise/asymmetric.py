@@ -1,4 +1,4 @@
-"""Asymmetric noise: a wrong label is the one class that people take it for."""
+"""Asymmetric noise: labels of a class are flipped to one other class, which a map gives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _DRAWS = ("auto", "class", "set", "independent")
 
 @dataclass(frozen=True)
 class Asymmetric(RatedNoise):
-    """A share of the labels is replaced by the class that a map says; classes it leaves alone stay right.
+    """A share of the labels is replaced by the target of their class in a map; classes without a target stay right.
 
     Attributes:
         rate: share p of labels that are put through the map.
@@ -68,12 +68,12 @@ class Asymmetric(RatedNoise):
 
     def _map_name(self, n_classes: int) -> str:
         if not isinstance(self.map, str):
-            return "own"
+            return "custom"
         return _AUTO.get(n_classes, "auto") if self.map == "auto" else self.map
 
     def _targets(self, classes: Array, rng: np.random.Generator) -> Ints:
         if not isinstance(self.map, str):
-            return _own_targets(tuple(self.map), classes)
+            return _custom_targets(tuple(self.map), classes)
         name = self._map_name(len(classes))
         if name == "auto":
             raise InvalidOption(
@@ -89,7 +89,7 @@ class Asymmetric(RatedNoise):
         return targets(rng)
 
 
-def _own_targets(pairs: tuple[Any, ...], classes: Array) -> Ints:
+def _custom_targets(pairs: tuple[Any, ...], classes: Array) -> Ints:
     position = {label: code for code, label in enumerate(classes.tolist())}
     targets = np.arange(len(classes))
     for pair in pairs:

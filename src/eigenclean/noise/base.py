@@ -1,4 +1,4 @@
-"""What every noise can do: turn right labels into partly wrong ones."""
+"""The base of all noise models: they turn right labels into partly wrong ones."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from eigenclean.errors import InvalidOption
 
 @dataclass(frozen=True)
 class Noise(ABC):
-    """A way to make labels wrong, as a value: it prints, compares and hashes by its options.
+    """A noise model as a value: it prints, compares and hashes by its options.
 
     A new kind of noise is one subclass in one file and one line in `NOISES`; its fields are its options.
     """
@@ -24,24 +24,24 @@ class Noise(ABC):
 
     @property
     def nominal_rate(self) -> float | None:
-        """The rate that was asked for, or None when the noise has no such number."""
+        """The requested noise rate; None for noise without such an option."""
         return None
 
     @abstractmethod
     def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:
-        """New codes for all rows; the given ones stay as they are.
+        """New codes for all rows; ``codes`` is not changed.
 
         Args:
             codes: the right class of each row, as its position in ``classes``.
             classes: all classes, at least two.
-            rng: where all randomness comes from.
+            rng: the source of all randomness.
             features: one row per label, for noise that depends on the sample.
         """
 
 
 @dataclass(frozen=True)
 class RatedNoise(Noise):
-    """A noise that takes the share of labels to touch; how many end up wrong is for each kind to say."""
+    """A noise model with a rate: the share of labels to corrupt. Each kind documents how many become wrong."""
 
     rate: float = 0.2
 
@@ -50,7 +50,7 @@ class RatedNoise(Noise):
 
     @property
     def nominal_rate(self) -> float | None:
-        """The rate that was asked for."""
+        """The requested noise rate."""
         return float(self.rate)
 
 

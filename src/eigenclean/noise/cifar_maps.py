@@ -1,4 +1,4 @@
-"""Which class is taken for which in CIFAR-10 and CIFAR-100, as class positions."""
+"""Maps of asymmetric noise on CIFAR-10 and CIFAR-100: the target of each class, by position."""
 
 import numpy as np
 

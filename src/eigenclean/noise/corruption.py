@@ -1,4 +1,4 @@
-"""Labels made wrong on purpose, with the right ones kept beside them."""
+"""Corrupted labels together with the right ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from eigenclean.truth import Truth
 
 @dataclass(frozen=True, eq=False)
 class Corruption:
-    """What a noise did to a set of labels.
+    """The result of a noise model on a set of labels.
 
     Attributes:
         labels: the noisy labels, of the type of the right ones.
         truth: the right labels.
-        noise: what was applied.
+        noise: the noise model.
     """
 
     labels: Array
@@ -34,12 +34,12 @@ class Corruption:
 
     @property
     def rate(self) -> float | None:
-        """The nominal rate; None for noise that is not made to a rate."""
+        """The nominal rate; None for noise without a rate."""
         return self.noise.nominal_rate
 
     @property
     def true_rate(self) -> float:
-        """Share of labels that are really wrong; a label drawn anew may happen to stay right."""
+        """Share of labels that are wrong; below the nominal rate where a redrawn label may equal the right one."""
         return self.truth.noise_rate(self.labels)
 
 
@@ -59,13 +59,13 @@ def corruption(
         )
     table = None if features is None else np.asanyarray(features)
     noisy = known[noise.apply(codes, known, _generator(random_state), table)]
-    if given.dtype.kind in "Of":  # such labels were checked as text or integers, and go back as they came
+    if given.dtype.kind in "Of":  # checked as text or integers; returned in the given type
         return Corruption(noisy.astype(given.dtype), Truth(right.astype(given.dtype)), noise)
     return Corruption(noisy, Truth(right.copy()), noise)
 
 
 def locate(labels: Array, classes: Array) -> tuple[Ints, Array]:
-    """Position of each label among distinct ``classes`` in any order, and which labels are not there at all.
+    """Position of each label among distinct ``classes`` in any order, and which labels are not among them.
 
     >>> locate(np.array([7, 3]), np.array([9, 7]))
     (array([1, 1]), array([False,  True]))

@@ -1,4 +1,4 @@
-"""Random choices over rows, without a loop over rows."""
+"""Vectorised random choices of rows and of columns."""
 
 import numpy as np
 
@@ -19,12 +19,12 @@ def rows_per_class(codes: Ints, n_classes: int, rate: float, rng: np.random.Gene
 
 
 def rows_independent(n_rows: int, rate: float, rng: np.random.Generator) -> Bools:
-    """Each row with probability ``rate``, whatever happens to the others."""
+    """Each row with probability ``rate``, independently of the others."""
     return rng.random(n_rows) < rate
 
 
 def shuffled_rank(codes: Ints, n_classes: int, rng: np.random.Generator) -> Ints:
-    """Place of each row in a random order of its class, from 0.
+    """Rank of each row in a random order of its class, from 0.
 
     >>> rank = shuffled_rank(np.array([0, 1, 0, 0]), 2, np.random.default_rng(0))
     >>> sorted(rank[[0, 2, 3]].tolist()), int(rank[1])
@@ -37,14 +37,14 @@ def shuffled_rank(codes: Ints, n_classes: int, rng: np.random.Generator) -> Ints
     return rank
 
 
-def pick_columns(weights: Array, at: Float64s) -> Ints:
-    """For each row of non-negative ``weights``, the column where the share ``at`` (in [0, 1)) falls.
+def pick_columns(weights: Array, quantiles: Float64s) -> Ints:
+    """For each row of non-negative ``weights``, the column at the quantile (in [0, 1)) of its distribution.
 
-    With ``at`` uniform, a column comes up in proportion to its weight, and one of weight 0 never does.
+    With uniform quantiles, columns are drawn in proportion to their weights: inverse transform sampling.
 
-    >>> pick_columns(np.array([[1.0, 0.0, 3.0]] * 3), at=np.array([0.0, 0.25, 0.999]))
+    >>> pick_columns(np.array([[1.0, 0.0, 3.0]] * 3), quantiles=np.array([0.0, 0.25, 0.999]))
     array([0, 2, 2])
     """
     cumulative = np.cumsum(weights, axis=1, dtype=np.float64)
-    cumulative /= cumulative[:, -1:]  # the last positive column ends at exactly 1, which ``at`` never reaches
-    return np.asarray(np.argmax(cumulative > at[:, None], axis=1), dtype=np.intp)
+    cumulative /= cumulative[:, -1:]  # the last positive column ends at exactly 1, above every quantile
+    return np.asarray(np.argmax(cumulative > quantiles[:, None], axis=1), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Transition noise: any matrix of probabilities from the right class to the given one."""
+"""Transition noise: class-conditional noise by a transition matrix."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from eigenclean.noise.draw import pick_columns, shuffled_rank
 
 @dataclass(frozen=True, repr=False)
 class Transition(Noise):
-    """Row k of the matrix says how the labels of class k are spread.
+    """Class-conditional noise: row k of the matrix is the distribution of the given labels of class k.
 
     Attributes:
         matrix: K x K, not negative, each row with sum 1; rows and columns in the order of the classes.
-        exact: give each class its shares exactly (to within one label); else draw each label by itself.
+        exact: give each class its shares exactly (to within one label); else draw each label independently.
 
     >>> noise = Transition([[0.75, 0.25], [0.0, 1.0]], exact=True)
     >>> noise.apply(np.array([0] * 4 + [1] * 4), np.arange(2), np.random.default_rng(0))
@@ -33,7 +33,7 @@ class Transition(Noise):
 
     def __repr__(self) -> str:
         rows = np.asarray(self.matrix)
-        # A hundred classes would print ten thousand numbers.
+        # The matrix of a hundred classes has ten thousand numbers.
         shown = self.matrix if len(rows) <= 4 else f"<{len(rows)} x {len(rows)}>"
         return f"Transition(matrix={shown}, exact={self.exact})"
 
@@ -46,14 +46,14 @@ class Transition(Noise):
                 f"got {len(matrix)} x {len(matrix)}"
             )
         if self.exact:
-            # Evenly spaced places, dealt out at random within the class, meet every share without luck.
+            # Evenly spaced quantiles, randomly permuted within the class, give every share exactly.
             sizes = np.bincount(codes, minlength=len(classes))
-            at = (shuffled_rank(codes, len(classes), rng) + 0.5) / sizes[codes]
+            quantiles = (shuffled_rank(codes, len(classes), rng) + 0.5) / sizes[codes]
         else:
-            at = rng.random(len(codes))
+            quantiles = rng.random(len(codes))
         noisy = np.empty_like(codes)
         for part in row_chunks(len(codes), 8 * len(classes)):
-            noisy[part] = pick_columns(matrix[codes[part]], at[part])
+            noisy[part] = pick_columns(matrix[codes[part]], quantiles[part])
         return noisy
 
 

@@ -1,4 +1,4 @@
-"""Human noise: the mistakes that people really made, from a file."""
+"""Human noise: labels with real annotation errors, from a file."""
 
 import os
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from eigenclean.noise.human_file import LABEL_SETS, read_label_sets
 
 @dataclass(frozen=True)
 class Human(Noise):
-    """Labels that people gave, such as CIFAR-10N and CIFAR-100N.
+    """Labels of human annotators, such as CIFAR-10N and CIFAR-100N.
 
-    The file must also hold the right labels, and they must equal the given ones row by row: the only proof that
-    both are in the same order. Numbers in the file count the classes where the given labels are names.
+    The file must also hold the right labels, and they must equal the given ones row by row, which proves
+    that both are in the same order. Where the given labels are names, numbers in the file are class positions.
 
     Attributes:
         path: a CIFAR-N ``.pt`` file (read without running anything in it), ``.npz``, or structured ``.npy``.
@@ -34,8 +34,9 @@ class Human(Noise):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", os.fspath(self.path))
+        # Names as in the files of CIFAR-N are accepted too.
         short = {key: name for name, keys in LABEL_SETS.items() for key in keys}
-        object.__setattr__(self, "which", short.get(self.which, self.which))  # CIFAR-N's own names will do
+        object.__setattr__(self, "which", short.get(self.which, self.which))
         check_name(self.which, LABEL_SETS, by="human noise", what="which")
 
     def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:

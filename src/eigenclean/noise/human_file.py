@@ -38,14 +38,14 @@ def read_label_sets(path: Path, names: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _pick(content: Mapping[str, Any], names: tuple[str, ...], path: Path) -> dict[str, Array]:
-    there = {name: key for name, keys in LABEL_SETS.items() for key in keys if key in content}
+    keys_in_file = {name: key for name, keys in LABEL_SETS.items() for key in keys if key in content}
     for name in names:
-        if name not in there:
+        if name not in keys_in_file:
             raise InvalidData(
                 f"{path} has no {name} labels, expected an array {LABEL_SETS[name][0]!r}; "
-                f"it has {', '.join(there) or 'no known label set'}"
+                f"it has {', '.join(keys_in_file) or 'no known label set'}"
             )
-    sets = {name: check_labels(content[there[name]], by=f"{path}, {there[name]}") for name in names}
+    sets = {name: check_labels(content[keys_in_file[name]], by=f"{path}, {keys_in_file[name]}") for name in names}
     if len({len(labels) for labels in sets.values()}) > 1:
         raise InvalidData(f"{path}: label sets must have equal length, {' and '.join(names)} differ")
     return sets

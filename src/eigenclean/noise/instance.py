@@ -1,4 +1,4 @@
-"""Instance-dependent noise: how likely a label is wrong, and how, depends on the sample."""
+"""Instance-dependent noise: flip probability and wrong class depend on the sample."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from eigenclean.noise.draw import pick_columns
 
 @dataclass(frozen=True)
 class Instance(RatedNoise):
-    """The generator of CORES²: a random linear map of the features says which wrong class attracts a sample.
+    """The generator of CORES²: a random linear map of the features gives the distribution of the wrong class.
 
-    On raw pixels one or two classes attract nearly all flips, because the products are in the thousands;
-    ``standardise`` spreads them out. Raw is the default because published results use it.
+    On raw pixels one or two classes receive nearly all flips, because the logits are in the thousands;
+    ``standardise`` avoids that. Raw is the default because published results use it.
 
     Attributes:
-        rate: mean p of the samples' own flip rates, which are normal around it and kept within [0, 1]; near 0 or
+        rate: mean p of the samples' flip rates, which are normal around it and truncated to [0, 1]; near 0 or
             1 that shifts the true rate inwards. 0 means no noise.
         spread: standard deviation of the flip rates.
         standardise: give each feature mean 0 and standard deviation 1 first.
@@ -43,7 +43,7 @@ class Instance(RatedNoise):
         if features is None:
             raise MissingEvidence("instance noise needs features, but only labels were given")
         table = np.asanyarray(features)
-        # Images are as good as rows of pixels here.
+        # Images are flattened to rows of pixels.
         table = check_features(table.reshape(len(table), -1) if table.ndim > 2 else table, by="instance noise")
         if len(table) != len(codes):
             raise InvalidData(
@@ -52,34 +52,34 @@ class Instance(RatedNoise):
         if self.rate == 0:
             return codes.copy()
         rates = _flip_rates(len(codes), self.rate, self.spread, rng)
-        at = rng.random(len(codes))
+        quantiles = rng.random(len(codes))
         shift, scale = _mean_and_deviation(table) if self.standardise else (0.0, 1.0)
         noisy = np.empty_like(codes)
-        owners = ClassRows.of(codes, len(classes)) if self.per_class else [np.arange(len(codes))]
-        for k in range(len(owners)):
+        groups = ClassRows.of(codes, len(classes)) if self.per_class else [np.arange(len(codes))]
+        for k in range(len(groups)):
             weights = rng.standard_normal((table.shape[1], len(classes)))
-            for part in row_chunks(len(owners[k]), 8 * (table.shape[1] + 2 * len(classes))):
-                rows = owners[k][part]
-                pull = ((table[rows] - shift) / scale) @ weights
-                noisy[rows] = pick_columns(_shares(pull, codes[rows], rates[rows]), at[rows])
+            for part in row_chunks(len(groups[k]), 8 * (table.shape[1] + 2 * len(classes))):
+                rows = groups[k][part]
+                logits = ((table[rows] - shift) / scale) @ weights
+                noisy[rows] = pick_columns(_label_distribution(logits, codes[rows], rates[rows]), quantiles[rows])
         return noisy
 
 
-def _shares(pull: Float64s, codes: Ints, rates: Float64s) -> Float64s:
-    """Probability of each given class: the right one 1 - rate, the others by softmax of their pull."""
-    each = np.arange(len(codes))
-    pull[each, codes] = -np.inf
-    pull -= pull.max(axis=1, keepdims=True)
-    shares = np.exp(pull, out=pull)
-    shares *= (rates / shares.sum(axis=1))[:, None]
-    shares[each, codes] = 1 - rates
-    return shares
+def _label_distribution(logits: Float64s, codes: Ints, rates: Float64s) -> Float64s:
+    """P(given label): 1 - rate for the right class, the rest by softmax of the logits, which are overwritten."""
+    rows = np.arange(len(codes))
+    logits[rows, codes] = -np.inf
+    logits -= logits.max(axis=1, keepdims=True)
+    p = np.exp(logits, out=logits)
+    p *= (rates / p.sum(axis=1))[:, None]
+    p[rows, codes] = 1 - rates
+    return p
 
 
 def _flip_rates(n_rows: int, rate: float, spread: float, rng: np.random.Generator) -> Float64s:
     rates = rng.normal(rate, spread, size=n_rows)
     outside = np.flatnonzero((rates < 0) | (rates > 1))
-    while len(outside):  # at least a third of the draws is inside, so this ends soon
+    while len(outside):  # at least a third of the draws is inside, so this ends after a few steps
         rates[outside] = rng.normal(rate, spread, size=len(outside))
         outside = outside[(rates[outside] < 0) | (rates[outside] > 1)]
     return rates
@@ -90,4 +90,4 @@ def _mean_and_deviation(table: Array) -> tuple[Float64s, Float64s]:
     mean = sum((table[part].sum(axis=0, dtype=np.float64) for part in parts), np.zeros(table.shape[1])) / len(table)
     squares = sum((np.square(table[part] - mean).sum(axis=0) for part in parts), np.zeros(table.shape[1]))
     deviation = np.sqrt(squares / len(table))
-    return mean, np.where(deviation > 0, deviation, 1.0)  # a constant feature says nothing, but divides nothing
+    return mean, np.where(deviation > 0, deviation, 1.0)  # a constant feature is only centred

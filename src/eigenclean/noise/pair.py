@@ -1,4 +1,4 @@
-"""Pair noise: a wrong label is always the next class."""
+"""Pair noise: labels are flipped to the next class."""
 
 from dataclasses import dataclass
 

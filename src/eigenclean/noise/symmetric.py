@@ -1,4 +1,4 @@
-"""Symmetric noise: a wrong label is any class, all equally likely."""
+"""Symmetric noise: wrong labels are uniform over the classes."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from eigenclean.noise.draw import rows_independent, rows_overall
 
 @dataclass(frozen=True)
 class Symmetric(RatedNoise):
-    """A share of the labels is drawn anew, uniformly.
+    """A share of the labels is redrawn uniformly.
 
     Attributes:
-        rate: share p of labels that are touched.
+        rate: share p of labels that are redrawn.
         inclusive: draw from all K classes, so that p(K-1)/K of the labels end up wrong (as ELR, FINE and
             DivideMix do); else from the K-1 others, so that p do (as Co-teaching and CORES² do).
-        exact: touch exactly p·n labels; else each with probability p.
+        exact: redraw exactly p·n labels; else each with probability p.
 
     >>> codes = np.zeros(1000, dtype=np.intp)
     >>> noisy = Symmetric(0.4, inclusive=False).apply(codes, np.arange(10), np.random.default_rng(0))
