@@ -1,9 +1,9 @@
-"""Find wrong labels among pictures, from files to a report.
+"""Find wrong labels among images, from files to a report.
 
     python examples/images.py [FOLDER] [--out run-images] [--encoder NAME]
 
-FOLDER has one folder of pictures per class. Without one, handwritten digits are written as small pictures, one in
-ten into the wrong folder, so that there is something to find.
+FOLDER has one folder of images per class. Without one, handwritten digits are written as small images, one in ten
+into the wrong folder.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from eigenclean.features import best_encoder, embed_source, make_encoder
 from eigenclean.report import publish, results_folder
 
 
-def paint_digits(folder: Path, n: int = 200) -> dict[str, str]:
+def write_digits(folder: Path, n: int = 200) -> dict[str, str]:
     """Write ``n`` digits as PNG files in class folders; return the right label of each file."""
     pixels, labels = map(np.asarray, load_digits(return_X_y=True))
     right = labels[:n].astype(str)
@@ -32,22 +32,22 @@ def paint_digits(folder: Path, n: int = 200) -> dict[str, str]:
 
 def main() -> None:
     """Embed, judge, report."""
-    parser = argparse.ArgumentParser(description="Find wrong labels among pictures.")
+    parser = argparse.ArgumentParser(description="Find wrong labels among images.")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--out", type=Path, default=Path("run-images"))
     parser.add_argument("--encoder", default=None)
     options = parser.parse_args()
 
-    known: dict[str, str] = {}
+    truth: dict[str, str] = {}
     if options.folder is None:
         options.folder = options.out / "digits"
-        known = paint_digits(options.folder)
+        truth = write_digits(options.folder)
 
     source = open_source(options.folder)  # labels are the names of the folders
     name = options.encoder or best_encoder("image")[0]
-    data = embed_source(source, make_encoder(name))  # what was embedded before is not embedded again
-    for bad in data.bad:
-        sys.stdout.write(f"left out: {bad.reason}\n")
+    data = embed_source(source, make_encoder(name))  # embeddings are cached by content
+    for unreadable in data.bad:
+        sys.stdout.write(f"left out: {unreadable.reason}\n")
 
     verdict = detector().judge(data.features(), data.labels, ids=data.ids)
     with results_folder(options.out) as folder:
@@ -56,10 +56,10 @@ def main() -> None:
     sys.stdout.write(f"{verdict}\n")
     for row in verdict.suspects(5).tolist():
         sys.stdout.write(f"{verdict.ids[row]} looks like {verdict.suggested[row]}\n")
-    if known:
-        wrong = np.array([known[one] != label for one, label in zip(data.ids, data.labels, strict=True)])
-        found = int((verdict.flagged & wrong).sum())
-        sys.stdout.write(f"{found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
+    if truth:
+        wrong = np.array([truth[file] != label for file, label in zip(data.ids, data.labels, strict=True)])
+        n_found = int((verdict.flagged & wrong).sum())
+        sys.stdout.write(f"{n_found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
     sys.stdout.write(f"open {options.out / 'report.html'}\n")
 
 

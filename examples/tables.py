@@ -2,8 +2,8 @@
 
     python examples/tables.py [FILE.parquet --label-column label] [--out run-tables]
 
-Without a file, it is scikit-learn's table of 569 breast tumours, one diagnosis in ten made wrong. Columns in
-different units do not compare, so they are scaled first: the default detector looks at directions.
+Without a file, the data are scikit-learn's table of 569 breast tumours, with one diagnosis in ten corrupted. The
+columns have different units and are scaled first, because detectors use the direction of a row.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def write_tumours(path: Path) -> list[str]:
     """Write the table with some wrong diagnoses; return the right ones."""
     data: Any = load_breast_cancer()
     right = np.array(data.target_names)[data.target].astype(str)
-    columns = {name.replace(" ", "_"): data.data[:, place] for place, name in enumerate(data.feature_names)}
+    columns = {name.replace(" ", "_"): data.data[:, column] for column, name in enumerate(data.feature_names)}
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table({**columns, "label": add_noise(right, "symmetric", rate=0.1)}), path)
     return list(right.tolist())
@@ -40,10 +40,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("run-tables"))
     options = parser.parse_args()
 
-    known: list[str] = []
+    truth: list[str] = []
     if options.file is None:
         options.file = options.out / "tumours.parquet"
-        known = write_tumours(options.file)
+        truth = write_tumours(options.file)
 
     table = open_source(options.file, label_column=options.label_column)
     scaled = StandardScaler().fit_transform(table.features())
@@ -55,10 +55,10 @@ def main() -> None:
     sys.stdout.write(f"{verdict}\n")
     for row in verdict.suspects(5).tolist():
         sys.stdout.write(f"row {verdict.ids[row]}: {verdict.labels[row]}, looks {verdict.suggested[row]}\n")
-    if known:
-        wrong = np.array(known) != data.labels
-        found = int((verdict.flagged & wrong).sum())
-        sys.stdout.write(f"{found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
+    if truth:
+        wrong = np.array(truth) != data.labels
+        n_found = int((verdict.flagged & wrong).sum())
+        sys.stdout.write(f"{n_found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
     sys.stdout.write(f"open {options.out / 'report.html'}\n")
 
 

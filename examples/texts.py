@@ -3,7 +3,7 @@
     python examples/texts.py [FILE.csv --text-column text --label-column label] [--out run-texts] [--encoder NAME]
 
 Without a file, the texts are sentences from the documentation of Python's own libraries, each labelled with its
-subject, one in ten wrongly: real prose that every machine has.
+subject, one in ten wrongly.
 """
 
 import argparse
@@ -61,14 +61,14 @@ def main() -> None:
     parser.add_argument("--encoder", default=None)
     options = parser.parse_args()
 
-    known: list[str] = []
+    truth: list[str] = []
     if options.file is None:
         options.file = options.out / "sentences.csv"
-        known = write_sentences(options.file)
+        truth = write_sentences(options.file)
 
     source = open_source(options.file, text_column=options.text_column, label_column=options.label_column, raw=True)
     name = options.encoder or best_encoder("text")[0]
-    data = embed_source(source, make_encoder(name))  # rows without a word are left out
+    data = embed_source(source, make_encoder(name))  # empty texts are left out
     verdict = detector().judge(data.features(), data.labels, ids=data.ids)
     with results_folder(options.out) as folder:
         publish(folder, verdict, data, command=" ".join(sys.argv), facts={"embedding": data.facts()})
@@ -76,12 +76,12 @@ def main() -> None:
     sys.stdout.write(f"{verdict}\n")
     assert data.texts is not None
     for row in verdict.suspects(5).tolist():
-        words = data.texts[row][:70]
-        sys.stdout.write(f"{verdict.labels[row]}, but looks like {verdict.suggested[row]}: {words}\n")
-    if known:
-        wrong = np.array(known)[data.ids] != data.labels
-        found = int((verdict.flagged & wrong).sum())
-        sys.stdout.write(f"{found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
+        excerpt = data.texts[row][:70]
+        sys.stdout.write(f"{verdict.labels[row]}, but looks like {verdict.suggested[row]}: {excerpt}\n")
+    if truth:
+        wrong = np.array(truth)[data.ids] != data.labels
+        n_found = int((verdict.flagged & wrong).sum())
+        sys.stdout.write(f"{n_found} of the {int(wrong.sum())} wrong labels are among the flagged\n")
     sys.stdout.write(f"open {options.out / 'report.html'}\n")
 
 
