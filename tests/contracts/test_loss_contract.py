@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ def takes_soft(loss: Loss) -> bool:
 def run(loss: Loss, epochs: int = 3) -> Tensor:
     """A few epochs of batches; the values of the last one."""
     for epoch in range(1, epochs + 1):
-        loss.begin_epoch(SimpleNamespace(epoch=epoch))
+        loss.begin_epoch(epoch)
         values: Tensor = loss(*batch(epoch))
     return values
 
@@ -74,7 +73,7 @@ def check_extreme_logits(make: Make) -> None:
             logits = torch.tensor([[scale, -scale, 0.0, 0.0]], requires_grad=True)
             loss = make()
             for epoch in (1, 2, 50):
-                loss.begin_epoch(SimpleNamespace(epoch=epoch))
+                loss.begin_epoch(epoch)
                 values = loss(logits, torch.tensor([target]), torch.tensor([3]))
                 (gradient,) = torch.autograd.grad(values.sum(), logits)
                 assert torch.isfinite(values).all(), (scale, target, values)
@@ -114,7 +113,7 @@ def check_state_goes_into_a_checkpoint(make: Make) -> None:
     other.load_state_dict(saved)
     for epoch in (4, 5):
         for one in (loss, other):
-            one.begin_epoch(SimpleNamespace(epoch=epoch))
+            one.begin_epoch(epoch)
         assert torch.equal(loss(*batch(epoch)), other(*batch(epoch)))
     assert all(value.is_contiguous() and torch.isfinite(value).all() for value in saved.values())
 

@@ -48,7 +48,7 @@ def pool() -> Pool:
     features = (4 * np.eye(3)[codes] @ rng.normal(size=(3, 6)) + rng.normal(size=(64, 6))).astype(np.float32)
     given = codes.copy()
     given[:8] = (given[:8] + 1) % 3
-    return Pool.of(features, given, np.arange(3))
+    return Pool.from_arrays(features, given, np.arange(3))
 
 
 def make() -> torch.nn.Module:

@@ -53,7 +53,7 @@ def test_forward_learns_the_matrix_from_an_earlier_network() -> None:
     p = np.random.default_rng(0).dirichlet(np.full(K, 0.3), size=200)
     loss: Any = make_loss("forward", 200, K, discard=0.05)
     assert list(loss.needs) == ["probabilities"]
-    loss.learn(Evidence(ids=np.arange(200), labels=np.zeros(200, int), probabilities=p))
+    loss.estimate(Evidence(ids=np.arange(200), labels=np.zeros(200, int), probabilities=p))
     np.testing.assert_allclose(loss.log_transition.exp().numpy(), estimate_transition(p, 0.05), atol=1e-6)
     again: Any = make_loss("forward", 200, K, discard=0.05)
     again.load_state_dict(loss.state_dict())

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,7 @@ def test_equals_a_slow_loop(case: str, soft: bool) -> None:
     name, options, slow = SLOW[case]
     logits, labels = logits_and_labels()
     loss = make_loss(name, N, K, **options)
-    loss.begin_epoch(SimpleNamespace(epoch=26))
+    loss.begin_epoch(26)
     target = soft_targets() if soft else labels
     values = loss(logits, target, INDEX)
     for i, row in enumerate(logits.tolist()):
@@ -131,7 +130,7 @@ def test_is_cross_entropy_in_the_limit_with_its_gradient(name: str, options: dic
     logits, labels = logits_and_labels()
     one, other = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     loss = make_loss(name, N, K, **options)
-    loss.begin_epoch(SimpleNamespace(epoch=100))
+    loss.begin_epoch(100)
     values, usual = loss(one, labels, INDEX), make_loss("cross-entropy", N, K)(other, labels, INDEX)
     torch.testing.assert_close(values, usual, rtol=1e-5, atol=1e-5)
     values.sum().backward()
@@ -222,16 +221,16 @@ def test_truncated_gce_leaves_out_those_that_were_unlikely_at_the_refresh() -> N
         return values
 
     for epoch in (1, 2):
-        loss.begin_epoch(SimpleNamespace(epoch=epoch))
+        loss.begin_epoch(epoch)
         torch.testing.assert_close(loss(unlikely, labels, index), plain(unlikely))
-    loss.begin_epoch(SimpleNamespace(epoch=3))
+    loss.begin_epoch(3)
     assert loss.weight.tolist() == [float(i != 7) for i in range(20)]
     values = loss(likely, labels, index)
     torch.testing.assert_close(values, plain(likely) * torch.tensor([1.0, 0.0, 1.0]))
     for epoch in (4, 5):
-        loss.begin_epoch(SimpleNamespace(epoch=epoch))
+        loss.begin_epoch(epoch)
         assert loss.weight[7] == 0
-    loss.begin_epoch(SimpleNamespace(epoch=6))
+    loss.begin_epoch(6)
     assert loss.weight[7] == 1  # it has become likely and is back
 
 
@@ -248,11 +247,11 @@ def test_cores2_prior_is_the_share_of_the_labels_of_the_last_epoch() -> None:
     loss: Any = make_loss("cores2", N, K, start=0, ramp=0, beta=1.0)
     logits, _ = logits_and_labels()
     labels = torch.tensor([0] * 9 + [2] * 3)
-    loss.begin_epoch(SimpleNamespace(epoch=1))
+    loss.begin_epoch(1)
     assert loss.prior.tolist() == pytest.approx([1 / K] * K)
     for part in torch.split(INDEX, 5):
         loss(logits[part], labels[part], part)
-    loss.begin_epoch(SimpleNamespace(epoch=2))
+    loss.begin_epoch(2)
     assert loss.prior.tolist() == pytest.approx([0.75, 0, 0.25, 0, 0])
     values = loss(logits, labels, INDEX)
     each = -torch.log(torch.softmax(logits, dim=1) + 1e-8)
@@ -264,7 +263,7 @@ def test_cores2_rescaled_is_divided_by_1_plus_beta() -> None:
     logits, labels = logits_and_labels()
     plain, rescaled = (make_loss("cores2", N, K, rescale=rescale) for rescale in (False, True))
     for loss in (plain, rescaled):
-        loss.begin_epoch(SimpleNamespace(epoch=60))
+        loss.begin_epoch(60)
     torch.testing.assert_close(rescaled(logits, labels, INDEX) * 3, plain(logits, labels, INDEX))
 
 

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.sampling import balanced_subset
 from eigenclean.sources import open_source
 from eigenclean.sources.images.files import check_inside
-from eigenclean.sources.layouts.clothing1m import pseudo_balanced
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout
 
 
@@ -78,10 +78,10 @@ def slow_subset(labels: list[int], size: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [1, 14, 15, 100, 280, 5000])
-def test_the_pseudo_balanced_subset_equals_a_slow_loop(size: int) -> None:
+def test_the_balanced_subset_equals_a_slow_loop(size: int) -> None:
     labels = np.random.default_rng(1).choice(14, 2000, p=np.arange(1, 15) / 105)
     for seed in (0, 1):
-        chosen = pseudo_balanced(labels, size, n_classes=14, seed=seed)
+        chosen = balanced_subset(labels, size, n_classes=14, seed=seed)
         assert chosen.tolist() == slow_subset(labels.tolist(), size, seed)
     assert len(chosen) <= size and len({*chosen.tolist()}) == len(chosen)
     assert max(Counter(labels[chosen].tolist()).values()) <= -(-size // 14)
@@ -93,7 +93,7 @@ def test_a_subset_of_clothing1m(tmp_path: Path) -> None:
     assert len(source) == 3
     assert source.ids.tolist() == open_source(f"clothing1m:{root}?subset=3&seed=5").ids.tolist()
     assert source.data_hash() != open_source(f"clothing1m:{root}").data_hash()
-    with pytest.raises(InvalidOption, match="subset must be a number of images from 1, got 0"):
+    with pytest.raises(InvalidOption, match="subset must be a number of rows from 1, got 0"):
         open_source(f"clothing1m:{root}?subset=0")
     with pytest.raises(InvalidOption, match="seed must be an integer from 0, got 'x'"):
         open_source(f"clothing1m:{root}?subset=3&seed=x")

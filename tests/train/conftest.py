@@ -33,7 +33,7 @@ def blobs() -> tuple[Array, Ints]:
 
 @pytest.fixture
 def pool(blobs: tuple[Array, Ints]) -> Pool:
-    return Pool.of(*blobs, np.array(["a", "b", "c"]))
+    return Pool.from_arrays(*blobs, np.array(["a", "b", "c"]))
 
 
 @pytest.fixture

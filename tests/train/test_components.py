@@ -36,7 +36,7 @@ class Batches(Callback):
 
     def on_epoch_end(self, engine: Engine, record: dict[str, Any]) -> None:
         for state in engine.network_states:
-            rows = state.batches(engine._step, 16)
+            rows = state.batches(engine._step, 16, use_rest=True)
             kept = {int(row) for batch, _ in rows for row in batch}
             rest = {int(row) for _, batch in rows if batch is not None for row in batch}
             self.seen.append((kept, rest))
@@ -44,7 +44,7 @@ class Batches(Callback):
 
 def small(part: int | None, **options: Any) -> Recipe:
     chosen = recipe("dividemix", warm_up=1, epochs=4, **options)
-    return replace(chosen, stages=tuple(replace(stage, part=part) for stage in chosen.stages))
+    return replace(chosen, stages=tuple(replace(stage, subset_size=part) for stage in chosen.stages))
 
 
 def test_every_division_is_of_a_fresh_part_with_equal_classes(pool: Pool, small_net: Make) -> None:
@@ -74,14 +74,14 @@ def test_only_the_part_is_looked_at_and_it_has_no_past(pool: Pool, small_net: Ma
     class Watching(KeepAll):
         needs = ("features", "losses")
 
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
             assert evidence.features is not None and evidence.losses is not None
             assert len(evidence.features) == len(evidence.losses) == len(evidence)
-            looked.append((evidence.ids, before, dict(memory)))
+            looked.append((evidence.ids, previous, dict(memory)))
             memory["mine"] = np.zeros(1)
-            return super().select(evidence, epoch, before, memory)
+            return super().select(evidence, epoch, previous, memory)
 
-    chosen = Recipe("mine", (Stage(2, Watching(), part=12),))
+    chosen = Recipe("mine", (Stage(2, Watching(), subset_size=12),))
     engine = Engine(chosen, small_net, pool, device="cpu").fit()
     assert [len(ids) for ids, _, _ in looked] == [12, 12]
     assert not np.array_equal(looked[0][0], looked[1][0])
@@ -103,9 +103,9 @@ def test_evidence_of_some_rows_is_that_of_all(pool: Pool, small_net: Make) -> No
 
 
 def test_people_have_the_last_word_in_a_part_too() -> None:
-    part = Selection(np.array([True, False]), np.array([0.5, 0.5])).placed(np.array([1, 3]), 5)
+    part = Selection(np.array([True, False]), np.array([0.5, 0.5])).expanded(np.array([1, 3]), 5)
     trusted = np.array([True, False, False, True, False])
-    kept = part.trusting(trusted, np.zeros(5, dtype=np.intp))
+    kept = part.with_trusted(trusted, np.zeros(5, dtype=np.intp))
     assert kept.rest is not None
     assert kept.keep.tolist() == [True, True, False, True, False]
     assert not kept.rest.any()
@@ -114,15 +114,15 @@ def test_people_have_the_last_word_in_a_part_too() -> None:
 
 @pytest.mark.parametrize("target", [np.array([1, 2]), np.array([[0.25, 0.75], [1.0, 0.0]])])
 def test_targets_are_placed(target: Array) -> None:
-    part = Selection(np.array([True, True]), np.ones(2), target).placed(np.array([1, 3]), 4)
+    part = Selection(np.array([True, True]), np.ones(2), target).expanded(np.array([1, 3]), 4)
     assert part.target is not None and part.target.dtype == target.dtype
     assert np.array_equal(part.target[[1, 3]], target)
 
 
 @pytest.mark.parametrize("name", ["dividemix", "f-dividemix", "j-dividemix"])
 def test_clothing1m_is_divided_in_parts(name: str) -> None:
-    assert [stage.part for stage in recipe(name, preset="clothing1m").stages] == [64_000, 32_000]
-    assert [stage.part for stage in recipe(name, preset="cifar10").stages] == [None, None]
+    assert [stage.subset_size for stage in recipe(name, preset="clothing1m").stages] == [64_000, 32_000]
+    assert [stage.subset_size for stage in recipe(name, preset="cifar10").stages] == [None, None]
     again = Recipe.from_dict(recipe(name, preset="clothing1m").to_dict())
     assert again == recipe(name, preset="clothing1m")
 
@@ -136,5 +136,5 @@ def test_the_last_verdict_is_about_all(blobs: tuple[Array, Ints]) -> None:
 
 @pytest.mark.parametrize("part", [0, -1, 2.5])
 def test_bad_parts(part: Any) -> None:
-    with pytest.raises(InvalidOption, match="stage: part must be an integer of at least 1"):
-        Stage(1, part=part)
+    with pytest.raises(InvalidOption, match="stage: subset_size must be an integer of at least 1"):
+        Stage(1, subset_size=part)

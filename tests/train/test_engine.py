@@ -30,9 +30,9 @@ class Scripted(Selector):
 
     kind: ClassVar[str] = "scripted"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         mask = self.masks[len(self.asked)]
-        self.asked.append((epoch, before))
+        self.asked.append((epoch, previous))
         return Selection(np.array(mask), np.ones(len(evidence)))
 
 
@@ -109,7 +109,10 @@ def test_only_kept_samples_are_learned_from(blobs: Any, small_net: Make) -> None
     masks = Scripted((tuple(keep.tolist()),))
     runs = [
         Engine(
-            Recipe("mine", (Stage(3, masks, refresh=3),)), small_net, Pool.of(x, given, np.arange(3)), device="cpu"
+            Recipe("mine", (Stage(3, masks, refresh=3),)),
+            small_net,
+            Pool.from_arrays(x, given, np.arange(3)),
+            device="cpu",
         )
         for x in (features, spoiled)
     ]
@@ -169,7 +172,7 @@ def test_a_restart_begins_with_fresh_networks(pool: Pool, small_net: Make) -> No
 def test_targets_and_weights_of_a_selection_are_used(pool: Pool, small_net: Make) -> None:
     @dataclass(frozen=True)
     class Relabel(KeepAll):
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
             n = len(evidence)
             return Selection(np.ones(n, dtype=bool), np.full(n, 2.0), target=np.zeros(n, dtype=np.int64))
 
@@ -249,7 +252,7 @@ def test_margins_are_those_of_the_training_passes_by_original_index(pool: Pool, 
 
     chosen = recipe("standard", warm_up=2, epochs=4, refresh=1).with_selector("aum")
     engine = Engine(chosen, lambda: Listening(small_net()), pool, device="cpu").fit()
-    inputs, codes = pool.take(slice(None)), pool.codes.tolist()
+    inputs, codes = pool.eval_inputs(slice(None)), pool.codes.tolist()
     found: list[list[float]] = [[] for _ in codes]
     for batch, logits in seen:
         for row, said in zip(batch, logits, strict=True):

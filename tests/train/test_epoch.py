@@ -105,7 +105,7 @@ def test_the_kept_fraction_of_co_teaching_follows_the_schedule(pool: Pool, plain
 def test_pieces_of_a_batch_give_the_gradient_of_the_whole(pool: Pool, plain_net: Make) -> None:
     @dataclass(frozen=True)
     class Weighted(KeepAll):
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
             n = len(evidence)
             return Selection(np.ones(n, dtype=bool), np.linspace(0.1, 2.0, n))
 
@@ -135,10 +135,10 @@ class Remembers(Selector):
     kind: ClassVar[str] = "remembers"
     counts: list[int] = field(default_factory=list, compare=False)
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         memory["calls"] = memory.get("calls", np.zeros(1)) + 1
         self.counts.append(int(memory["calls"][0]))
-        return Selection.everything(len(evidence))
+        return Selection.all_samples(len(evidence))
 
 
 def test_memory_belongs_to_a_network_and_survives_a_restart(pool: Pool, plain_net: Make) -> None:
@@ -159,9 +159,9 @@ def test_both_networks_are_divided_before_either_learns(pool: Pool, plain_net: M
         def needs(self) -> tuple[str, ...]:
             return ("logits",)
 
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
             states.append([float(sum(p.detach().sum() for p in net.parameters())) for net in engine.networks])
-            return Selection.everything(len(evidence))
+            return Selection.all_samples(len(evidence))
 
     engine = Engine(Recipe("mine", (Stage(2, Watching()),), networks=2), plain_net, pool, device="cpu")
     engine.fit()
@@ -176,7 +176,7 @@ def test_memory_of_a_loss_is_addressed_by_the_original_index(pool: Pool, plain_n
 
     @dataclass(frozen=True)
     class Third(KeepAll):
-        def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+        def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
             return Selection(keep, np.ones(len(evidence)))
 
     elr = ComponentSpec("elr", {"beta": 0.5})
@@ -212,7 +212,9 @@ def test_a_single_trusted_and_a_single_other_sample(pool: Pool, plain_net: Make)
         class Only(KeepAll):
             mask: Any = field(default=None, compare=False)
 
-            def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+            def select(
+                self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory
+            ) -> Selection:
                 return Selection(self.mask, np.full(len(evidence), 0.7))
 
         one = recipe("dividemix").with_epochs(4).with_selector(Only(keep))
@@ -256,7 +258,7 @@ def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
     from eigenclean.train.augment import make_augment
     from eigenclean.train.data.scaling import image_scaling
 
-    pool = Pool.of(images, np.arange(40) % 2, np.arange(2), scaling=image_scaling(images))
+    pool = Pool.from_arrays(images, np.arange(40) % 2, np.arange(2), scaling=image_scaling(images))
     seen: list[Tensor] = []
 
     class Recording(nn.Module):
@@ -272,7 +274,7 @@ def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
     one = Recipe("mine", (Stage(1), Stage(1, FromDetector("fine"))), optimiser=replace(PLAIN, batch_size=40))
     Engine(one, Recording, pool, augment=make_augment("crop-flip", pad=2), device="cpu").fit()
     learned, observed, _ = seen
-    assert torch.equal(observed, pool.take(slice(0, 40)))
+    assert torch.equal(observed, pool.eval_inputs(slice(0, 40)))
     assert observed.mean().abs() < 1e-5
     assert observed.std().item() == pytest.approx(1, abs=0.01)
     assert not torch.equal(learned.sum(dim=(1, 2, 3)).sort().values, observed.sum(dim=(1, 2, 3)).sort().values)
@@ -284,12 +286,12 @@ def test_every_view_of_a_sample_is_varied_anew() -> None:
     from eigenclean.train.steps.mixmatch import MixMatch
 
     images = np.random.default_rng(0).integers(0, 255, (20, 3, 8, 8), dtype=np.uint8)
-    pool = Pool.of(images, np.arange(20) % 2, np.arange(2), scaling=image_scaling(images))
+    pool = Pool.from_arrays(images, np.arange(20) % 2, np.arange(2), scaling=image_scaling(images))
     one = recipe("dividemix").with_epochs(2)
     for augment, alike in ((make_augment("crop-flip", pad=2), False), (None, True)):
         engine = Engine(one, lambda: make_net("linear", (3, 8, 8), 2), pool, augment=augment, device="cpu").fit()
         rows = torch.arange(10)
-        batch = engine._lessons._batch(engine.network_states[0], rows, MixMatch())
+        batch = engine._runner.load_batch(engine.network_states[0], rows, MixMatch())
         assert len(batch.views) == 2
         assert torch.equal(batch.views[0], batch.views[1]) == alike
         assert torch.equal(batch.index, rows)

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
+from eigenclean.sampling import held_out
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.train import RobustClassifier, recipe
 from eigenclean.train.data.images import ChannelFirstImages, as_images
 from eigenclean.train.data.scaling import CONSTANTS, image_scaling
-from eigenclean.train.data.split import held_out
 from eigenclean.train.tensorboard import TensorBoard
 
 SMALL = recipe("fine", warm_up=2, epochs=5, refresh=2)
@@ -97,7 +97,7 @@ def test_images_in_files_are_learned_without_being_loaded(images: tuple[Array, I
     held = RobustClassifier(SMALL, **options).fit(pixels, labels)
     assert lazy.history_ == held.history_
     assert np.array_equal(lazy.predict_proba(files), held.predict_proba(pixels))
-    part = ChannelFirstImages(files).only(np.array([3, 1]))
+    part = ChannelFirstImages(files).take(np.array([3, 1]))
     assert np.array_equal(part[slice(0, 2)], as_images(pixels[[3, 1]], by="me"))
     (tmp_path / "7.png").write_bytes(b"no image")
     with pytest.raises(InvalidData, match=r"7\.png"):
@@ -109,11 +109,11 @@ def test_cropped_images_have_the_size_that_the_network_sees(images: tuple[Array,
     from eigenclean.train.data.inputs import InputSpec
 
     pixels = as_images(images[0], by="me")
-    inputs = InputSpec.of(pixels, "measured", make_augment("crop-flip", pad=0, size=8))
+    inputs = InputSpec.fit(pixels, "measured", make_augment("crop-flip", pad=0, size=8))
     assert inputs.shape == (3, 10, 12)
-    assert inputs.seen == (3, 8, 8)
+    assert inputs.network_shape == (3, 8, 8)
     pool = inputs.pool(pixels, images[1], np.arange(3))
-    assert pool.take(slice(0, 4)).shape == (4, 3, 8, 8)
+    assert pool.eval_inputs(slice(0, 4)).shape == (4, 3, 8, 8)
 
 
 def test_validation_chooses_the_best_epoch_and_both_are_kept(blobs: tuple[Array, Ints], tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_accuracies_of_all_of_each_and_among_five() -> None:
             return inputs, self.factor * inputs
 
     inputs = np.tile(np.arange(12, dtype=np.float32), (4, 1))  # class 11 is the likeliest, then 10, …
-    pool = Pool.of(inputs, np.array([11, 10, 7, 0]), np.arange(12))
+    pool = Pool.from_arrays(inputs, np.array([11, 10, 7, 0]), np.arange(12))
     found = accuracies([Fixed(2.0), Fixed(-1.0)], pool)
     assert found == {"": 0.25, "_each": [0.25, 0.25], "_top5": 0.75}
 

@@ -107,7 +107,7 @@ X, y = load_digits(return_X_y=True)
 X, y = (X[:600] / 16).astype(np.float32), y[:600]
 y = np.where(np.arange(600) % 3 == 0, (y + 1) % 10, y)
 for name in sys.argv[2:]:
-    pool = Pool.of(X, y, np.arange(10))
+    pool = Pool.from_arrays(X, y, np.arange(10))
     chosen = recipe("standard").with_selector(name) if name == "aum" else recipe(name)
     engine = Engine(chosen.with_epochs(6), lambda: make_net("mlp", 64, 10, hidden=[32]), pool, device="cpu")
     engine.fit()

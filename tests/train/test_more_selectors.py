@@ -53,7 +53,7 @@ def test_the_forget_rate_grows_as_in_the_original() -> None:
         table = np.full(60, rate)
         table[:ramp] = np.linspace(0, rate, ramp)
         chosen = SmallestLosses(rate, ramp)
-        assert [chosen.forgets(epoch) for epoch in range(1, 61)] == pytest.approx(table.tolist())
+        assert [chosen.dropped_fraction(epoch) for epoch in range(1, 61)] == pytest.approx(table.tolist())
 
 
 def test_each_network_picks_its_smallest_losses() -> None:

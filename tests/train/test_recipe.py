@@ -54,7 +54,7 @@ def test_the_paper_s_rounds_on_cifar10() -> None:
 
 
 def test_a_restart_counts_the_schedule_anew() -> None:
-    assert [plan.since_restart for plan in MINE.plan()] == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
+    assert [plan.epochs_since_restart for plan in MINE.plan()] == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
     assert MINE.epochs == 10
 
 

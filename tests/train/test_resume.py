@@ -59,7 +59,7 @@ NAMES += ["aum", "topofilter", "in parts"]
 def made(name: str) -> Recipe:
     if name == "in parts":
         chosen = recipe("f-dividemix")
-        return replace(chosen, stages=tuple(replace(stage, part=60) for stage in chosen.stages))
+        return replace(chosen, stages=tuple(replace(stage, subset_size=60) for stage in chosen.stages))
     return recipe("standard").with_selector(name) if name == "aum" else recipe(name)
 
 
@@ -106,7 +106,7 @@ def test_a_finished_run_is_only_read(pool: Pool, small_net: Make, tmp_path: Path
     again = run(chosen, small_net, pool).fit(Checkpoints(tmp_path).resume())
     assert again.history == whole.history
     assert equal(again, whole)
-    assert len(again.best.states) == 1
+    assert len(again.best.weights) == 1
 
 
 def test_what_a_killed_run_left_half_written_is_cleared_away(pool: Pool, small_net: Make, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_changed_recipe_seed_or_data_is_refused_and_named(
     chosen = recipe("fine").with_epochs(4)
     path = saved(chosen, small_net, pool, tmp_path)
     before = path.read_bytes()
-    other = Pool.of(blobs[0], (blobs[1] + 1) % 3, pool.classes)
+    other = Pool.from_arrays(blobs[0], (blobs[1] + 1) % 3, pool.classes)
     strict = chosen.with_selector(FromDetector("fine", {"threshold": 0.9}))
     for changed, data, options, message in (
         (replace(chosen, optimiser=Optimiser(lr=0.5)), pool, {}, "recipe optimiser lr was 0.001 and is 0.5"),

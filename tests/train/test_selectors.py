@@ -32,7 +32,7 @@ def test_keep_all_keeps_all_and_asks_for_nothing(evidence: Evidence) -> None:
 
 def test_the_detector_keeps_what_it_does_not_flag(evidence: Evidence) -> None:
     verdict = FINE().fit(evidence.features, evidence.labels).judge(evidence.features, evidence.labels)
-    for before in (None, Selection.everything(len(evidence))):
+    for before in (None, Selection.all_samples(len(evidence))):
         selection = FromDetector("fine").select(evidence, 1, before, {})
         assert np.array_equal(selection.keep, ~verdict.flagged)
         assert selection.verdict is not None
@@ -103,6 +103,6 @@ def test_inputs_are_evidence_if_they_are_vectors(pool: Pool, small_net: Callable
     assert np.array_equal(seen.inputs, np.asarray(pool.inputs)[rows])
     assert seen.features.shape == (2, 16)
     assert collect_evidence(small_net(), pool, ("features",)).inputs is None
-    images = Pool.of(np.zeros((4, 1, 8, 8), np.float32), np.arange(4) % 2, np.array([0, 1]))
+    images = Pool.from_arrays(np.zeros((4, 1, 8, 8), np.float32), np.arange(4) % 2, np.array([0, 1]))
     net = make_net("small-cnn", (1, 8, 8), 2)
     assert collect_evidence(net, images, ("inputs", "features")).inputs is None

@@ -13,14 +13,14 @@ from eigenclean.errors import InvalidOption
 from eigenclean.losses import make_loss
 from eigenclean.train.steps import STEPS, make_step
 from eigenclean.train.steps import mixmatch as mixmatch_module
-from eigenclean.train.steps.base import Batch, Progress
-from eigenclean.train.steps.mixing import draw_share, mix, prior_penalty, ramp_up, sharpen
+from eigenclean.train.steps.base import Batch, TrainingProgress
+from eigenclean.train.steps.mixing import draw_coefficient, mix, prior_penalty, ramp_up, sharpen
 from eigenclean.train.steps.mixmatch import MixMatch
 from eigenclean.train.steps.mixup import MixUp
 from eigenclean.train.steps.supervised import Supervised
 
 CE = make_loss("cross-entropy", 10, 2)
-NOW = Progress(epoch=20, age=4.0)
+NOW = TrainingProgress(epoch=20, stage_epoch=4.0)
 
 
 class Table(nn.Module):
@@ -57,7 +57,7 @@ def test_sharpening_by_hand() -> None:
 
 def test_the_share_of_a_mixture_is_at_least_a_half() -> None:
     torch.manual_seed(0)
-    shares = torch.stack([draw_share(4.0, torch.device("cpu")) for _ in range(2000)])
+    shares = torch.stack([draw_coefficient(4.0, torch.device("cpu")) for _ in range(2000)])
     assert (shares >= 0.5).all()
     # E max(x, 1-x) for x ~ Beta(4, 4): 1/2 + Γ(8)/(Γ(4)² 2⁷ · 4) · ... = 0.63671875
     assert shares.mean().item() == pytest.approx(0.63671875, abs=0.006)
@@ -70,13 +70,13 @@ def test_the_prior_penalty_by_hand() -> None:
 
 
 def test_the_ramp_is_over_after_sixteen_epochs() -> None:
-    assert [ramp_up(age, 16.0) for age in (-1.0, 0.0, 8.0, 15.5, 16.0, 99.0)] == [0, 0, 0.5, 15.5 / 16, 1, 1]
+    assert [ramp_up(epochs, 16.0) for epochs in (-1.0, 0.0, 8.0, 15.5, 16.0, 99.0)] == [0, 0, 0.5, 15.5 / 16, 1, 1]
     assert ramp_up(0.0, 0.0) == 1
 
 
 def test_refinement_and_guesses_by_hand() -> None:
-    kept = batch(logits_of((0.5, 0.5)), [0], [0.6], more=(logits_of((0.9, 0.1)),))
-    rest = batch(logits_of((0.2, 0.8)), [0], more=(logits_of((0.4, 0.6)),))
+    kept = batch(logits_of((0.5, 0.5)), [0], [0.6], extra_views=(logits_of((0.9, 0.1)),))
+    rest = batch(logits_of((0.2, 0.8)), [0], extra_views=(logits_of((0.4, 0.6)),))
     targets, believed = MixMatch().targets(Table(), Table(2.0), kept, rest)
     # Refined: p = mean(0.5, 0.9) = 0.7; 0.6 · 1 + 0.4 · 0.7 = 0.88; sharpened 0.88² : 0.12².
     refined = 0.88**2 / (0.88**2 + 0.12**2)
@@ -89,16 +89,16 @@ def test_refinement_and_guesses_by_hand() -> None:
 
 
 def test_a_label_of_full_trust_stays() -> None:
-    kept = batch(logits_of((0.01, 0.99)), [0], more=(logits_of((0.01, 0.99)),))
+    kept = batch(logits_of((0.01, 0.99)), [0], extra_views=(logits_of((0.01, 0.99)),))
     assert MixMatch().refine(kept, torch.tensor([[0.01, 0.99]]))[0].tolist() == pytest.approx([1, 0], abs=1e-6)
 
 
 def test_the_whole_loss_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share 0.75, order reversed: rows x1 x2 u1 u2 are mixed with u2 u1 x2 x1."""
-    monkeypatch.setattr(mixmatch_module, "draw_share", lambda alpha, device: torch.tensor(0.75))
+    monkeypatch.setattr(mixmatch_module, "draw_coefficient", lambda alpha, device: torch.tensor(0.75))
     monkeypatch.setattr(torch, "randperm", lambda n: torch.arange(n).flip(0))
-    kept = batch(torch.tensor([[2.0, 0.0]]), [0], [0.8], more=(torch.tensor([[1.0, 0.0]]),))
-    rest = batch(torch.tensor([[0.0, 1.0]]), [0], more=(torch.tensor([[0.0, 3.0]]),))
+    kept = batch(torch.tensor([[2.0, 0.0]]), [0], [0.8], extra_views=(torch.tensor([[1.0, 0.0]]),))
+    rest = batch(torch.tensor([[0.0, 1.0]]), [0], extra_views=(torch.tensor([[0.0, 3.0]]),))
     step = MixMatch(lambda_u=8.0, ramp=16.0)
     outcome = step(Table(), Table(), kept, rest, CE, NOW)
     targets, _ = step.targets(Table(), Table(), kept, rest)
@@ -113,8 +113,8 @@ def test_the_whole_loss_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_lambda_only_mixtures_of_kept_samples_are_learned() -> None:
-    kept = batch(torch.randn(3, 2), [0, 1, 0], more=(torch.randn(3, 2),))
-    rest = batch(torch.randn(2, 2), [0, 1], more=(torch.randn(2, 2),))
+    kept = batch(torch.randn(3, 2), [0, 1, 0], extra_views=(torch.randn(3, 2),))
+    rest = batch(torch.randn(2, 2), [0, 1], extra_views=(torch.randn(2, 2),))
     seen: list[int] = []
 
     class Counting(Table):
@@ -127,7 +127,7 @@ def test_without_lambda_only_mixtures_of_kept_samples_are_learned() -> None:
 
 
 def test_nothing_left_to_guess_means_plain_learning() -> None:
-    kept = batch(torch.randn(4, 2), [0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], more=(torch.randn(4, 2),))
+    kept = batch(torch.randn(4, 2), [0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], extra_views=(torch.randn(4, 2),))
     outcome = MixMatch()(Table(), None, kept, None, CE, NOW)
     assert outcome.loss.item() == pytest.approx(functional.cross_entropy(kept.inputs, kept.target).item())
 
@@ -141,13 +141,13 @@ def test_batches_of_one_go_through_batch_normalisation() -> None:
         def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
             return super().forward(self.norm(inputs))
 
-    one = batch(torch.randn(1, 2), [0], [0.7], more=(torch.randn(1, 2),))
+    one = batch(torch.randn(1, 2), [0], [0.7], extra_views=(torch.randn(1, 2),))
     assert torch.isfinite(MixMatch()(Normed().train(), Normed().train(), one, one, CE, NOW).loss)
 
 
 def test_the_learning_network_stays_in_training_mode_and_the_peer_does_not() -> None:
     net, peer = Table().train(), Table().train()
-    pair = batch(torch.randn(2, 2), [0, 1], more=(torch.randn(2, 2),))
+    pair = batch(torch.randn(2, 2), [0, 1], extra_views=(torch.randn(2, 2),))
     MixMatch()(net, peer, pair, pair, CE, NOW)
     assert net.modes == [True, True]
     assert peer.modes == [False]
@@ -155,7 +155,7 @@ def test_the_learning_network_stays_in_training_mode_and_the_peer_does_not() -> 
 
 def test_guesses_carry_no_gradient() -> None:
     net, peer = Table().train(), Table().train()
-    pair = batch(torch.randn(2, 2), [0, 1], more=(torch.randn(2, 2),))
+    pair = batch(torch.randn(2, 2), [0, 1], extra_views=(torch.randn(2, 2),))
     torch.autograd.backward(MixMatch()(net, peer, pair, pair, CE, NOW).loss)
     assert net.factor.grad is not None
     assert peer.factor.grad is None
@@ -164,7 +164,7 @@ def test_guesses_carry_no_gradient() -> None:
 def test_mixup_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     from eigenclean.train.steps import mixup
 
-    monkeypatch.setattr(mixup, "draw_share", lambda alpha, device: torch.tensor(0.6))
+    monkeypatch.setattr(mixup, "draw_coefficient", lambda alpha, device: torch.tensor(0.6))
     monkeypatch.setattr(torch, "randperm", lambda n: torch.arange(n).flip(0))
     inputs = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     logits = torch.tensor([[0.6, 0.8], [0.4, 1.2]])

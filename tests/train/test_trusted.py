@@ -59,10 +59,10 @@ def test_confirmed_labels_are_always_learned(name: str, blobs: tuple[Array, Ints
 
 def test_targets_of_both_kinds() -> None:
     codes, trusted = np.array([2, 0]), np.array([True, False])
-    numbers = Selection(np.array([False, True]), np.full(2, 0.5), np.array([1, 1])).trusting(trusted, codes)
+    numbers = Selection(np.array([False, True]), np.full(2, 0.5), np.array([1, 1])).with_trusted(trusted, codes)
     assert numbers.target is not None and numbers.target.tolist() == [2, 1]
     assert numbers.weight.tolist() == [1.0, 0.5] and numbers.keep.all()
-    shares = Selection(np.array([False, True]), np.ones(2), np.full((2, 4), 0.25)).trusting(trusted, codes)
+    shares = Selection(np.array([False, True]), np.ones(2), np.full((2, 4), 0.25)).with_trusted(trusted, codes)
     assert shares.target is not None and shares.target.tolist() == [[0, 0, 1, 0], [0.25] * 4]
 
 

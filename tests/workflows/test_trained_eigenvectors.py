@@ -38,7 +38,7 @@ def engine(n: int = 80, d: int = 6, main: bool = True) -> SimpleNamespace:
     rng = np.random.default_rng(0)
     codes = np.arange(n) % 2
     inputs = (rng.normal(size=(n, d)) + 3 * codes[:, None]).astype(np.float32)
-    pool = Pool.of(inputs, codes, np.array(["a", "b"]))
+    pool = Pool.from_arrays(inputs, codes, np.array(["a", "b"]))
     return SimpleNamespace(pool=pool, networks=[Same().train()], is_main=main)
 
 

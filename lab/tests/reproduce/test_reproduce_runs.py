@@ -105,14 +105,14 @@ def test_varied_looks_are_for_those_who_select_only() -> None:
     from eigenclean.train.data.pool import Pool
 
     class Engine:
-        pool = Pool.of(np.ones((4, 1, 8, 8), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
+        pool = Pool.from_arrays(np.ones((4, 1, 8, 8), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
 
     engine, before = Engine(), Engine.pool
     training.VariedLooks("crop-flip", 0).on_train_begin(engine)
-    looked = engine.pool.take(slice(0, 4))
-    assert not torch.equal(looked, before.take(slice(0, 4)))  # a crop brings in black borders
+    looked = engine.pool.eval_inputs(slice(0, 4))
+    assert not torch.equal(looked, before.eval_inputs(slice(0, 4)))  # a crop brings in black borders
     vectors = Engine()
-    vectors.pool = Pool.of(np.ones((4, 3), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
+    vectors.pool = Pool.from_arrays(np.ones((4, 3), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
     training.VariedLooks("none", 0).on_train_begin(vectors)
     assert vectors.pool.eval_transform is None
 

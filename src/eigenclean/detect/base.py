@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -65,6 +66,9 @@ class Detector(BaseEstimator, ABC):
     """
 
     name: ClassVar[str]
+    # Options with which training uses the detector as a selector, and further ones for semi-supervised methods.
+    training_options: ClassVar[Mapping[str, Any]] = {}
+    semi_supervised_options: ClassVar[Mapping[str, Any]] = {}
 
     cut: str | Cut
     threshold: float

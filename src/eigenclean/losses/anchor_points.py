@@ -1,32 +1,35 @@
-"""The transition matrix of noisy labels, estimated from what a network trained on them predicts."""
+"""The transition matrix of label noise, estimated at anchor points (Patrini et al., 2017)."""
 
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, InvalidOption
 
-_OUTLIERS = 0.03
-_OF_A_CLASS = 3  # classes must be this many times larger than what is passed over, or their own samples are gone
+_DEFAULT_DISCARD = 0.03
+_MIN_RATIO = 3  # a class must have this many times the discarded samples, or none of its own would be left
 
 
-def usual_discard(n_classes: int) -> float:
-    """What share of the surest samples to pass over: 0.03 for up to ten classes, else none, as in the original.
+def default_discard(n_classes: int) -> float:
+    """Fraction of the most confident samples to discard: 0.03 for up to ten classes, otherwise 0.
 
-    With 77 classes, 3 % of all samples are two whole classes: the row of a class would then be that of another.
+    The original method discards 3 %. With 77 classes these are two whole classes: the row of a class would then be
+    that of another.
 
-    >>> usual_discard(10), usual_discard(77)
+    >>> default_discard(10), default_discard(77)
     (0.03, 0.0)
     """
-    return _OUTLIERS if _OUTLIERS * n_classes * _OF_A_CLASS < 1 else 0.0
+    return _DEFAULT_DISCARD if _DEFAULT_DISCARD * n_classes * _MIN_RATIO < 1 else 0.0
 
 
 def estimate_transition(probabilities: Array, discard: float | None = None) -> Float64s:
-    """Row i: how samples of class i get labelled, as the network predicts it for its surest sample of class i.
+    """Transition matrix P(given label j | true class i): row i is the prediction at the anchor point of class i.
+
+    The anchor point of a class is the sample that the network is most confident to be of that class.
 
     Args:
-        probabilities: n x K.
-        discard: for each class, this share of its surest samples is passed over, since the very surest may be
-            outliers; 0 takes the very surest. By default `usual_discard`.
+        probabilities: n x K, predicted by a network trained on the noisy labels.
+        discard: for each class, this fraction of the most confident samples is discarded as possible outliers
+            before the anchor point is chosen; 0 discards none. By default `default_discard`.
 
     >>> estimate_transition(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]), discard=0)
     array([[0.9, 0.1], [0.2, 0.8]])
@@ -35,22 +38,21 @@ def estimate_transition(probabilities: Array, discard: float | None = None) -> F
     p = np.asarray(probabilities, dtype=np.float64)
     if p.ndim != 2 or len(p) == 0 or not np.isfinite(p).all():
         raise InvalidData(f"loss forward: probabilities must be n x K finite numbers, got shape {p.shape}")
-    share = usual_discard(p.shape[1]) if discard is None else discard
-    surest = [_surest(column, share) for column in p.T]
-    rows = p[surest]
+    fraction = default_discard(p.shape[1]) if discard is None else discard
+    rows = p[[_anchor_point(column, fraction) for column in p.T]]
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def check_discard(discard: float | None) -> None:
-    """A share, or None for the usual one."""
+    """Raise `InvalidOption` unless ``discard`` is a fraction below 1, or None for the default."""
     if discard is not None and not 0 <= discard < 1:
         raise InvalidOption(f"loss forward: discard must be from 0 to below 1, got {discard}")
 
 
-def _surest(column: Float64s, discard: float) -> int:
+def _anchor_point(column: Float64s, discard: float) -> int:
     if discard > 0:
         limit = np.quantile(column, 1 - discard, method="higher")
-        left = np.flatnonzero(column < limit)
-        if len(left):  # else all are equally sure
-            return int(left[np.argmax(column[left])])
+        remaining = np.flatnonzero(column < limit)
+        if len(remaining):  # otherwise all are equally confident
+            return int(remaining[np.argmax(column[remaining])])
     return int(np.argmax(column))

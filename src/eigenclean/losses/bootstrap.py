@@ -1,4 +1,4 @@
-"""Bootstrapping: a part of each target is what the network itself believes (Reed et al., 2015)."""
+"""Bootstrapping: each target is mixed with the network's own prediction (Reed et al., 2015)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,16 +10,16 @@ from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities
 from eigenclean.names import check_name
 
-_USUAL = {"soft": 0.95, "hard": 0.8}
+_DEFAULT_BETA = {"soft": 0.95, "hard": 0.8}
 
 
 class Bootstrap(Loss):
-    """Cross-entropy with β · target + (1 − β) · belief; with β = 1 nothing else than cross-entropy.
+    """Cross-entropy with the target β · label + (1 − β) · prediction; β = 1 is plain cross-entropy.
 
     Args:
-        kind: the belief is the probabilities ("soft") or the likeliest class ("hard").
-        beta: trust in the given label; by default 0.95 for soft and 0.8 for hard.
-        detach: the soft belief counts as given. Otherwise the gradient flows through it too and rewards certainty.
+        kind: the prediction is the probabilities ("soft") or the most likely class ("hard").
+        beta: weight of the given label; by default 0.95 for soft and 0.8 for hard.
+        detach: no gradient flows through the soft prediction; otherwise it rewards confident predictions.
 
     >>> import torch
     >>> logits, label = torch.tensor([[2.0, 0.0]]), torch.tensor([1])
@@ -31,9 +31,9 @@ class Bootstrap(Loss):
 
     def __init__(self, kind: str = "soft", beta: float | None = None, detach: bool = True) -> None:
         super().__init__()
-        check_name(kind, _USUAL, by="loss bootstrap", what="kind")
+        check_name(kind, _DEFAULT_BETA, by="loss bootstrap", what="kind")
         self.kind = kind
-        self.beta = _USUAL[kind] if beta is None else beta
+        self.beta = _DEFAULT_BETA[kind] if beta is None else beta
         self.detach = detach
         if not 0 <= self.beta <= 1:
             raise InvalidOption(f"loss bootstrap: beta must be from 0 to 1, got {beta}")
@@ -47,8 +47,8 @@ class Bootstrap(Loss):
         log_p = log_probabilities(logits)
         given = -expected(log_p, target)
         if self.kind == "hard":
-            believed = -expected(log_p, log_p.argmax(dim=1))
+            predicted = -expected(log_p, log_p.argmax(dim=1))
         else:
             p = log_p.exp()
-            believed = -expected(log_p, p.detach() if self.detach else p)
-        return self.beta * given + (1 - self.beta) * believed
+            predicted = -expected(log_p, p.detach() if self.detach else p)
+        return self.beta * given + (1 - self.beta) * predicted

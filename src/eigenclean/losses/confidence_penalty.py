@@ -1,4 +1,4 @@
-"""Cross-entropy with a penalty on certainty (Pereyra et al., 2017); DivideMix warms up with it."""
+"""Cross-entropy with a penalty on confident predictions (Pereyra et al., 2017); DivideMix warms up with it."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,7 +11,7 @@ from eigenclean.losses.targets import expected, log_probabilities
 
 
 class ConfidencePenalty(Loss):
-    """Cross-entropy + weight · Σ p log p, the negative entropy: a network that is sure of everything pays for it.
+    """Cross-entropy + weight · Σ p log p: the negative entropy penalises confident predictions.
 
     >>> import torch
     >>> ConfidencePenalty()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))

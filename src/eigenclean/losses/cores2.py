@@ -1,4 +1,4 @@
-"""CORES²: cross-entropy less the mean loss over all labels, which rewards confidence (Cheng et al., 2021)."""
+"""CORES²: cross-entropy minus the mean loss over all labels, which rewards confidence (Cheng et al., 2021)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,30 +7,29 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Clock, Loss
+from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities, probabilities
 
-_SMALLEST = 1e-8
+_TINY = 1e-8
 
 
 class Cores2(Loss):
-    """ℓ(label) − β Σ_c π_c ℓ(c), with ℓ(c) = −log(p_c + 1e-8) and π the shares of the labels now learned from.
+    """ℓ(label) − β Σ_c π_c ℓ(c), with ℓ(c) = −log(p_c + 1e-8) and π the frequencies of the training labels.
 
-    β is 0 at first, grows linearly, then stays. π are the shares seen in the epoch before; in the first epoch, when
-    nothing has been seen, they are equal.
+    β is 0 at first, grows linearly, then stays constant. π are the label frequencies of the epoch before; in the
+    first epoch they are equal.
 
     Args:
-        beta: what β grows to.
+        beta: final value of β.
         start: epochs with β = 0.
         ramp: epochs in which it grows.
         rescale: divide by 1 + β. For gradient descent without momentum and weight decay this is the same as the
             division of the learning rate that the method prescribes.
 
-    >>> from types import SimpleNamespace
     >>> loss = Cores2()
     >>> loss.prepare(n_samples=10, n_classes=2)
     >>> for epoch in (1, 10, 11, 26, 41, 100):
-    ...     loss.begin_epoch(SimpleNamespace(epoch=epoch))
+    ...     loss.begin_epoch(epoch)
     ...     print(loss.beta_now.item(), end=" ")
     0.0 0.0 0.0 1.0 2.0 2.0
     """
@@ -38,7 +37,7 @@ class Cores2(Loss):
     options: ClassVar[Sequence[str]] = ("beta", "start", "ramp", "rescale")
     beta_now: Tensor
     prior: Tensor
-    seen: Tensor
+    label_counts: Tensor
 
     def __init__(self, beta: float = 2.0, start: int = 10, ramp: int = 30, rescale: bool = False) -> None:
         super().__init__()
@@ -53,25 +52,25 @@ class Cores2(Loss):
         return f"beta={self.beta}, start={self.start}, ramp={self.ramp}, rescale={self.rescale}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """No labels have been seen."""
+        """Register β, the label frequencies π and the label counts of the current epoch."""
         self.register_buffer("beta_now", torch.zeros(()))
         self.register_buffer("prior", torch.full((n_classes,), 1 / n_classes))
-        self.register_buffer("seen", torch.zeros(n_classes, dtype=torch.float64))
+        self.register_buffer("label_counts", torch.zeros(n_classes, dtype=torch.float64))
 
-    def begin_epoch(self, progress: Clock) -> None:
-        """Set β, and π from the labels of the epoch that is over."""
-        over = progress.epoch - 1 - self.start
-        grown = float(over >= 0) if self.ramp == 0 else min(max(over / self.ramp, 0.0), 1.0)
-        self.beta_now.fill_(self.beta * grown)
-        total = self.seen.sum()
+    def begin_epoch(self, epoch: int) -> None:
+        """Set β, and π from the labels of the previous epoch."""
+        since_start = epoch - 1 - self.start
+        ramped = float(since_start >= 0) if self.ramp == 0 else min(max(since_start / self.ramp, 0.0), 1.0)
+        self.beta_now.fill_(self.beta * ramped)
+        total = self.label_counts.sum()
         if total > 0:
-            self.prior.copy_(self.seen / total)
-            self.seen.zero_()
+            self.prior.copy_(self.label_counts / total)
+            self.label_counts.zero_()
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
-        losses = -torch.log(log_probabilities(logits).exp() + _SMALLEST)
+        losses = -torch.log(log_probabilities(logits).exp() + _TINY)
         if self.training:
-            self.seen += probabilities(logits, target).sum(dim=0, dtype=self.seen.dtype)
+            self.label_counts += probabilities(logits, target).sum(dim=0, dtype=self.label_counts.dtype)
         values = expected(losses, target) - self.beta_now * (losses @ self.prior.to(losses.dtype))
         return values / (1 + self.beta_now) if self.rescale else values

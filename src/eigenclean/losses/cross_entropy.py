@@ -1,4 +1,4 @@
-"""Cross-entropy, the loss everyone starts from."""
+"""Cross-entropy, the baseline of all losses."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -19,4 +19,6 @@ class CrossEntropy(Loss):
         """Loss of each sample."""
         if is_soft(logits, target):
             return -expected(log_probabilities(logits), target)
-        return functional.cross_entropy(logits, target, reduction="none")  # one kernel, the engine's usual one
+        return functional.cross_entropy(
+            logits, target, reduction="none"
+        )  # one fused kernel for the most common case

@@ -1,4 +1,4 @@
-"""Early-learning regularisation: hold on to what was believed early on (Liu et al., 2020)."""
+"""Early-learning regularisation towards earlier predictions of the network (Liu et al., 2020)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,14 +10,14 @@ from eigenclean.errors import InvalidOption
 from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities
 
-_SMALLEST = 1e-4
+_TINY = 1e-4
 
 
 class ELR(Loss):
     """Cross-entropy + λ · log(1 − ⟨t, p⟩), where t is a running mean of the sample's earlier predictions.
 
-    Agreement with t lowers the loss: a sample that the network has long believed to be of another class than its
-    label is pulled back towards that belief.
+    Agreement with t lowers the loss: a sample that the network has long predicted to be of another class than its
+    label is pulled back towards that prediction.
 
     Args:
         beta: how slowly t changes, from 0 to below 1.
@@ -46,17 +46,17 @@ class ELR(Loss):
         return f"beta={self.beta}, lambda_={self.lambda_}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """Nothing is believed at first."""
+        """Register the running mean of the predictions, 0 at first."""
         self.register_buffer("memory", torch.zeros(n_samples, n_classes))
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
-        """Loss of each sample; the memory is renewed before it is used."""
+        """Loss of each sample; the running mean is updated before it is used."""
         log_p = log_probabilities(logits)
-        p = log_p.exp().clamp(_SMALLEST, 1 - _SMALLEST)
-        believed = self.memory[index]
+        p = log_p.exp().clamp(_TINY, 1 - _TINY)
+        average = self.memory[index]
         if self.training:
             now = p.detach()
-            believed = self.beta * believed + (1 - self.beta) * (now / now.sum(dim=1, keepdim=True))
-            self.memory[index] = believed.to(self.memory.dtype)
-        agreement = (believed * p).sum(dim=1)  # below 1, because p is and the beliefs add up to at most 1
+            average = self.beta * average + (1 - self.beta) * (now / now.sum(dim=1, keepdim=True))
+            self.memory[index] = average.to(self.memory.dtype)
+        agreement = (average * p).sum(dim=1)  # below 1, because p is clamped and the averages sum to at most 1
         return -expected(log_p, target) + self.lambda_ * torch.log1p(-agreement)

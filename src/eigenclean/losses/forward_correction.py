@@ -1,4 +1,4 @@
-"""Forward correction: the network predicts right labels, the loss looks at noisy ones (Patrini et al., 2017)."""
+"""Forward correction: the network predicts true labels, the loss compares noisy ones (Patrini et al., 2017)."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,14 +14,14 @@ from eigenclean.losses.anchor_points import check_discard, estimate_transition
 from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities
 
-_IMPOSSIBLE = -1e6  # in place of log 0, whose gradient would be 0 · inf
+_LOG_ZERO = -1e6  # in place of log 0, whose gradient would be 0 · inf
 
 
 class Forward(Loss):
     """−log (pᵀT)_label, where T[i, j] is the probability that a sample of class i is labelled j.
 
-    Without a matrix, T is the identity (cross-entropy) until `learn` estimates it from the predictions of networks
-    that an earlier stage has trained.
+    Without a given transition matrix, T is the identity (cross-entropy) until `estimate` computes it from the
+    predictions of the networks of an earlier stage.
 
     Args:
         transition: K x K, each row a distribution; None to estimate it.
@@ -44,11 +44,11 @@ class Forward(Loss):
 
     def extra_repr(self) -> str:
         """The options, for printing."""
-        share = "by the number of classes" if self.discard is None else self.discard
-        return f"transition={'estimated' if self.transition is None else 'given'}, discard={share}"
+        discard = "by the number of classes" if self.discard is None else self.discard
+        return f"transition={'estimated' if self.transition is None else 'given'}, discard={discard}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """Take the given matrix, or the identity."""
+        """Register the logarithms of the given matrix, or of the identity."""
         matrix = np.eye(n_classes) if self.transition is None else np.asarray(self.transition, dtype=np.float64)
         if matrix.shape != (n_classes, n_classes):
             raise InvalidOption(
@@ -59,18 +59,18 @@ class Forward(Loss):
             raise InvalidOption("loss forward: each row of transition must be probabilities that add up to 1")
         self.register_buffer("log_transition", _logarithms(matrix))
 
-    def learn(self, evidence: Evidence) -> None:
-        """Estimate the matrix, unless it was given."""
+    def estimate(self, evidence: Evidence) -> None:
+        """Estimate the transition matrix, unless it was given."""
         if self.transition is None:
-            seen = evidence.need("probabilities", by="loss forward")
-            self.log_transition.copy_(_logarithms(estimate_transition(seen, self.discard)))
+            probabilities = evidence.need("probabilities", by="loss forward")
+            self.log_transition.copy_(_logarithms(estimate_transition(probabilities, self.discard)))
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
-        # In logarithms throughout: a probability too small for a float still has one.
+        # In logarithms throughout: probabilities that underflow still have finite logarithms.
         log_noisy = torch.logsumexp(log_probabilities(logits)[:, :, None] + self.log_transition[None], dim=1)
         return -expected(log_noisy, target)
 
 
 def _logarithms(matrix: Float64s) -> Tensor:
-    return torch.from_numpy(matrix).log().clamp(min=_IMPOSSIBLE).float()
+    return torch.from_numpy(matrix).log().clamp(min=_LOG_ZERO).float()

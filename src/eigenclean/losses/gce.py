@@ -7,22 +7,22 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Clock, Loss
+from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, is_soft, log_probabilities
 
 
 class GCE(Loss):
     """(1 − p^q) / q for the probability p of the given label; q → 0 is cross-entropy, q = 1 is 1 − p.
 
-    Truncated, samples whose p was at most ``truncate`` when the weights were last refreshed count nothing, and the
-    loss of the others is measured from the loss at ``truncate``. The weights go by each sample's latest p in
-    training, whether it counted or not, so it can come back.
+    Truncated, samples whose p was at most ``truncate`` at the last update of the weights have weight 0, and the
+    loss of the others is relative to the loss at ``truncate``. The update uses each sample's latest p in training,
+    whatever its weight, so a pruned sample can return.
 
     Args:
         q: from 0 to 1.
         truncate: None, or the probability to truncate at, usually 0.5.
-        start: epochs before the first refresh of the weights; until then everyone counts.
-        every: epochs from one refresh to the next.
+        start: epochs before the first update of the weights; until then all are 1.
+        every: epochs from one update to the next.
 
     >>> GCE(q=1.0)(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))
     tensor([0.5000])
@@ -47,30 +47,30 @@ class GCE(Loss):
         return f"q={self.q}, truncate={self.truncate}, start={self.start}, every={self.every}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """Everyone counts at first."""
+        """Register the latest probability and the weight of each sample, 1 at first."""
         if self.truncate is not None:
             self.register_buffer("latest", torch.ones(n_samples))
             self.register_buffer("weight", torch.ones(n_samples))
 
-    def begin_epoch(self, progress: Clock) -> None:
-        """Refresh the weights when it is time."""
-        over = progress.epoch - 1
-        if self.truncate is not None and over >= self.start and (over - self.start) % self.every == 0:
+    def begin_epoch(self, epoch: int) -> None:
+        """Update the weights if an update is due in this epoch."""
+        completed = epoch - 1
+        if self.truncate is not None and completed >= self.start and (completed - self.start) % self.every == 0:
             self.weight.copy_(self.latest > self.truncate)
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
         log_p = log_probabilities(logits)
         if self.truncate is None:
-            return expected(self._of(log_p), target)
+            return expected(self._loss(log_p), target)
         if is_soft(logits, target):
             raise InvalidOption("loss gce: truncate is for class numbers, but the targets are probabilities")
-        own = expected(log_p, target)
+        log_p_given = expected(log_p, target)
         if self.training:
-            self.latest[index] = own.detach().exp().to(self.latest.dtype)
-        floor = self._of(own.new_tensor(self.truncate).log())
-        return self.weight[index] * (self._of(own) - floor)
+            self.latest[index] = log_p_given.detach().exp().to(self.latest.dtype)
+        floor = self._loss(log_p_given.new_tensor(self.truncate).log())
+        return self.weight[index] * (self._loss(log_p_given) - floor)
 
-    def _of(self, log_p: Tensor) -> Tensor:
-        """In terms of log p, where neither tiny p nor tiny q loses digits."""
+    def _loss(self, log_p: Tensor) -> Tensor:
+        """The loss as a function of log p, which is accurate for tiny p and for tiny q."""
         return -log_p if self.q == 0 else -torch.expm1(self.q * log_p) / self.q

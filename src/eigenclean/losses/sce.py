@@ -1,4 +1,4 @@
-"""Symmetric cross-entropy: also with the roles of label and belief exchanged (Wang et al., 2019)."""
+"""Symmetric cross-entropy: plus the reverse cross-entropy, label and prediction exchanged (Wang et al., 2019)."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.losses.base import Loss
 from eigenclean.losses.targets import expected, log_probabilities, probabilities
 
-_SMALLEST = 1e-7
+_TINY = 1e-7
 
 
 class SCE(Loss):
@@ -18,9 +18,9 @@ class SCE(Loss):
 
     Args:
         alpha: weight of the cross-entropy.
-        beta: weight of the reverse one.
-        clip: log(target) is at least this, as the logarithm of 0 would be infinite. −4 is what FINE's authors use;
-            the reference implementation of the loss has log(1e-4) ≈ −9.21.
+        beta: weight of the reverse cross-entropy.
+        clip: lower bound of log(target), as the logarithm of 0 is infinite. FINE's authors use −4; the reference
+            implementation of the loss has log(1e-4) ≈ −9.21.
 
     >>> import torch
     >>> SCE(alpha=0.0, beta=1.0)(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))
@@ -45,5 +45,5 @@ class SCE(Loss):
         """Loss of each sample."""
         log_p = log_probabilities(logits)
         log_target = probabilities(log_p, target).clamp(math.exp(self.clip), 1).log()
-        reverse = -(log_p.exp().clamp(_SMALLEST, 1) * log_target).sum(dim=1)
+        reverse = -(log_p.exp().clamp(_TINY, 1) * log_target).sum(dim=1)
         return -self.alpha * expected(log_p, target) + self.beta * reverse

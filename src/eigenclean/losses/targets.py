@@ -1,4 +1,4 @@
-"""What all losses do with logits and targets, class numbers or probabilities alike."""
+"""Shared operations of the losses on logits and targets; targets are class numbers or probabilities."""
 
 import torch
 from torch import Tensor
@@ -8,17 +8,17 @@ from eigenclean.errors import InvalidData
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Logarithms of the softmax, at least in single precision: half precision has no room for them.
+    """Logarithms of the softmax in at least single precision, because half precision overflows.
 
     >>> log_probabilities(torch.tensor([[0.0, 1000.0]], dtype=torch.float16))
     tensor([[-1000.,     0.]])
     """
-    wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    return functional.log_softmax(wide, dim=1)
+    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    return functional.log_softmax(logits, dim=1)
 
 
 def expected(values: Tensor, target: Tensor) -> Tensor:
-    """The value of each sample's class; for probabilities, the mean over the classes.
+    """The value of each sample's target class; for probabilities, the expected value over the classes.
 
     >>> values = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
     >>> expected(values, torch.tensor([1, 0])), expected(values, torch.tensor([[0.0, 1.0], [0.5, 0.5]]))
@@ -30,7 +30,7 @@ def expected(values: Tensor, target: Tensor) -> Tensor:
 
 
 def probabilities(values: Tensor, target: Tensor) -> Tensor:
-    """The target as m x K probabilities, whichever way it came; ``values`` are the logits.
+    """The target as m x K probabilities; class numbers become one-hot rows. ``values`` are the m x K logits.
 
     >>> probabilities(torch.zeros(1, 3), torch.tensor([2]))
     tensor([[0., 0., 1.]])

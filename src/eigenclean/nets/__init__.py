@@ -29,7 +29,7 @@ def make_net(name: str, n_features: int | Sequence[int], n_classes: int, **optio
 
     Args:
         name: a name from `NETS`.
-        n_features: what one input is: a number of features, or channels, height and width of an image.
+        n_features: shape of one input: a number of features, or channels, height and width of an image.
         n_classes: number of logits.
         options: of that network.
 
@@ -43,11 +43,11 @@ def make_net(name: str, n_features: int | Sequence[int], n_classes: int, **optio
     eigenclean.errors.InvalidOption: net: name must be one of ..., got 'mpl'; did you mean 'mlp'?
     """
     check_name(name, NETS, by="net", what="name")
-    module, kind = NETS[name]
-    made: type[Net] = getattr(import_module(module), kind)
+    module, class_name = NETS[name]
+    net_class: type[Net] = getattr(import_module(module), class_name)
     for option in options:
-        check_name(option, made.options, by=f"net {name}", what="option")
-    return in_fast_layout(made(n_features, n_classes, **options))
+        check_name(option, net_class.options, by=f"net {name}", what="option")
+    return to_channels_last(net_class(n_features, n_classes, **options))
 
 
 def takes_images(name: str) -> bool:
@@ -56,11 +56,11 @@ def takes_images(name: str) -> bool:
     return bool(getattr(import_module(module), class_name).takes_images)
 
 
-def in_fast_layout(net: "Net") -> "Net":
-    """The same network with the channels of a pixel side by side in memory: convolutions are faster so."""
+def to_channels_last(net: "Net") -> "Net":
+    """The same network with convolution weights in channels-last memory format, which is faster."""
     import torch
 
     for weight in net.parameters():
-        if weight.dim() == 4:  # of a convolution
+        if weight.dim() == 4:  # only convolutions have such weights
             weight.data = weight.data.contiguous(memory_format=torch.channels_last)
     return net

@@ -1,4 +1,4 @@
-"""What every network is: a module that shows its features beside its logits."""
+"""The interface of networks: a module that returns its features beside its logits."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from eigenclean.nets.shapes import Shape
 
 
 class Net(nn.Module):
-    """Inputs in, (features, logits) out; detectors look at the features, losses at the logits.
+    """A network that returns (features, logits): detectors use the features, losses the logits.
 
     ``net.head(features)`` are the logits.
 

@@ -1,4 +1,4 @@
-"""Networks of the timm library, when the user has it: ResNet-50, Inception-ResNet-v2, or any other by its name."""
+"""Networks of the timm library, if it is installed: ResNet-50, Inception-ResNet-v2, or any other by its name."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from eigenclean.nets.shapes import Shape, image_shape
 
 
 class TimmNet(Net):
-    """Any image model of timm; what its classifier sees is the feature.
+    """Any image model of timm; the input of its classifier is the feature.
 
     Args:
         n_features: channels, height and width of an image.
@@ -23,13 +23,13 @@ class TimmNet(Net):
 
     options: ClassVar[Sequence[str]] = ("model", "pretrained")
     takes_images: ClassVar[bool] = True
-    usual: ClassVar[str] = ""
+    default_model: ClassVar[str] = ""
 
     def __init__(
         self, n_features: Shape, n_classes: int, model: str | None = None, pretrained: bool = False
     ) -> None:
         super().__init__(n_features, n_classes)
-        name = model or self.usual
+        name = model or self.default_model
         if not name:
             raise InvalidOption("net timm: which model? Give its name in timm, such as model=resnet18")
         by = f"net {name}"
@@ -43,12 +43,12 @@ class TimmNet(Net):
         self.n_outputs = int(self.head.in_features)
 
     @property
-    def head(self) -> Any:  # not a module of its own, or its weights would be saved twice
+    def head(self) -> Any:  # a property, not a submodule: its weights would be saved twice
         """The classifier of the model."""
         return self.model.get_classifier()
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """What the classifier sees, and the logits."""
+        """Input of the classifier, and the logits."""
         features = self.model.forward_head(self.model.forward_features(inputs), pre_logits=True)
         return features, self.head(features)
 
@@ -57,7 +57,7 @@ class ResNet50(TimmNet):
     """ResNet-50 with 2048 features: Clothing1M, usually pretrained on ImageNet."""
 
     options: ClassVar[Sequence[str]] = ("pretrained",)
-    usual: ClassVar[str] = "resnet50"
+    default_model: ClassVar[str] = "resnet50"
 
     def __init__(self, n_features: Shape, n_classes: int, pretrained: bool = False) -> None:
         super().__init__(n_features, n_classes, pretrained=pretrained)
@@ -67,7 +67,7 @@ class InceptionResNetV2(TimmNet):
     """Inception-ResNet-v2 with 1536 features: WebVision, from scratch."""
 
     options: ClassVar[Sequence[str]] = ("pretrained",)
-    usual: ClassVar[str] = "inception_resnet_v2"
+    default_model: ClassVar[str] = "inception_resnet_v2"
 
     def __init__(self, n_features: Shape, n_classes: int, pretrained: bool = False) -> None:
         super().__init__(n_features, n_classes, pretrained=pretrained)

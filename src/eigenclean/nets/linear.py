@@ -3,11 +3,11 @@
 from torch import Tensor, nn
 
 from eigenclean.nets.base import Net
-from eigenclean.nets.shapes import Shape, n_numbers
+from eigenclean.nets.shapes import Shape, n_values
 
 
 class Linear(Net):
-    """Logistic regression, for features that another network has made.
+    """Logistic regression, for features of another network.
 
     >>> import torch
     >>> features, logits = Linear(4, 3)(torch.ones(2, 4))
@@ -17,7 +17,7 @@ class Linear(Net):
 
     def __init__(self, n_features: Shape, n_classes: int) -> None:
         super().__init__(n_features, n_classes)
-        self.n_outputs = n_numbers(n_features)
+        self.n_outputs = n_values(n_features)
         self.head = nn.Linear(self.n_outputs, n_classes)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:

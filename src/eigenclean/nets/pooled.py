@@ -1,4 +1,4 @@
-"""Convolutional networks whose feature is the mean of the last map over its pixels."""
+"""Convolutional networks with global average pooling: the feature is the mean of the last feature map."""
 
 from typing import ClassVar
 
@@ -11,10 +11,10 @@ from eigenclean.nets.shapes import Shape
 
 
 class PooledNet(Net):
-    """A body that makes maps, their means over the pixels as features, and a head; images of any size.
+    """Convolutional body, global average pooling, linear head; images may have any size.
 
-    Weights and images lie with their channels last in memory, which makes convolutions up to twice as fast and
-    changes nothing else.
+    Weights and images are in channels-last memory format, which makes convolutions up to twice as fast and does not
+    change the result.
     """
 
     takes_images: ClassVar[bool] = True
@@ -35,20 +35,20 @@ class PooledNet(Net):
                 module.weight.data = last.copy_(module.weight.data)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The pooled last map, and the logits."""
-        maps = self.body(inputs.contiguous(memory_format=torch.channels_last))
-        features = maps.mean(dim=(2, 3))
+        """The pooled last feature map, and the logits."""
+        feature_map = self.body(inputs.contiguous(memory_format=torch.channels_last))
+        features = feature_map.mean(dim=(2, 3))
         return features, self.head(features)
 
 
-def conv3x3(before: int, after: int, stride: int = 1) -> nn.Conv2d:
-    """The convolution that everything here is made of; a normalisation after it has the bias."""
-    return nn.Conv2d(before, after, 3, stride, padding=1, bias=False)
+def conv3x3(n_in: int, n_out: int, stride: int = 1) -> nn.Conv2d:
+    """A 3 x 3 convolution without bias, for use before a normalisation, which has one."""
+    return nn.Conv2d(n_in, n_out, 3, stride, padding=1, bias=False)
 
 
-def conv_norm_relu(before: int, after: int) -> list[nn.Module]:
-    """A convolution as networks begin with it."""
-    return [conv3x3(before, after), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]
+def conv_norm_relu(n_in: int, n_out: int) -> list[nn.Module]:
+    """The stem of the networks: convolution, normalisation, ReLU."""
+    return [conv3x3(n_in, n_out), nn.BatchNorm2d(n_out), nn.ReLU(inplace=True)]
 
 
 def check_width(width: int, *, by: str) -> int:

@@ -8,10 +8,10 @@ from eigenclean.errors import InvalidData
 Shape = int | Sequence[int]
 
 
-def n_numbers(shape: Shape) -> int:
-    """How many numbers one input has.
+def n_values(shape: Shape) -> int:
+    """Number of values in one input.
 
-    >>> n_numbers(5), n_numbers((3, 4, 4))
+    >>> n_values(5), n_values((3, 4, 4))
     (5, 48)
     """
     return shape if isinstance(shape, int) else math.prod(shape)

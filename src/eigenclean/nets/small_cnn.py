@@ -1,4 +1,4 @@
-"""A small convolutional network: minutes on a laptop where the ResNets take hours."""
+"""A small convolutional network that trains in minutes on a laptop."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,13 +13,13 @@ _BY = "net small-cnn"
 
 
 class SmallCNN(PooledNet):
-    """Three 3 x 3 convolutions with (the first two) pooling, normalisation and ReLU; features are not negative.
+    """Three 3 x 3 convolutions with (the first two) pooling, normalisation and ReLU; features are non-negative.
 
     Args:
         n_features: channels, height and width of an image of at least 4 x 4.
         n_classes: number of logits.
         width: channels of the first convolution; the others have two and four times as many.
-        dropout: share of features left out in training, for the logits only.
+        dropout: probability that a feature is dropped in training, for the logits only.
 
     >>> import torch
     >>> features, logits = SmallCNN((1, 28, 28), 10)(torch.zeros(2, 1, 28, 28))
@@ -33,7 +33,7 @@ class SmallCNN(PooledNet):
         channels, _, _ = image_shape(n_features, by=_BY, smallest=4)
         if not 0 <= dropout < 1:
             raise InvalidOption(f"{_BY}: dropout must be from 0 to below 1, got {dropout}")
-        # Pooled before they are normalised: a quarter of the work, which is a third of the whole.
+        # Pooled n_in they are normalised: a quarter of the work, which is a third of the whole.
         layers = [
             *_conv_pool_norm_relu(channels, check_width(width, by=_BY)),
             *_conv_pool_norm_relu(width, 2 * width),
@@ -42,6 +42,6 @@ class SmallCNN(PooledNet):
         super().__init__(n_features, n_classes, body=nn.Sequential(*layers), n_outputs=4 * width, dropout=dropout)
 
 
-def _conv_pool_norm_relu(before: int, after: int) -> list[nn.Module]:
-    conv, norm, relu = conv_norm_relu(before, after)
+def _conv_pool_norm_relu(n_in: int, n_out: int) -> list[nn.Module]:
+    conv, norm, relu = conv_norm_relu(n_in, n_out)
     return [conv, nn.MaxPool2d(2), norm, relu]

@@ -1,4 +1,4 @@
-"""Any torch module as a network that shows its features."""
+"""Any torch module as a network that returns its features."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from eigenclean.names import check_name
 
 
 class WrappedNet(nn.Module):
-    """A module of the user's, made to return (features, logits).
+    """A module of the user, adapted to return (features, logits).
 
     Args:
         module: returns (features, logits), or, with a ``feature_layer``, logits alone.
@@ -35,32 +35,36 @@ class WrappedNet(nn.Module):
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Features and logits of the module."""
-        return self._returned(inputs) if self.feature_layer is None else self._overheard(inputs, self.feature_layer)
+        return (
+            self._from_return_value(inputs)
+            if self.feature_layer is None
+            else self._from_hook(inputs, self.feature_layer)
+        )
 
-    def _returned(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+    def _from_return_value(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         out = self.module(inputs)
         if not isinstance(out, tuple | list) or len(out) != 2:
             raise InvalidData(
-                f"net {type(self.module).__name__}: must return (features, logits), got {_described(out)}; "
+                f"net {type(self.module).__name__}: must return (features, logits), got {_describe(out)}; "
                 "or name the layer of the features with feature_layer"
             )
-        return _checked(_flat(out[0]), out[1], len(inputs), by=type(self.module).__name__)
+        return _check(_flat(out[0]), out[1], len(inputs), by=type(self.module).__name__)
 
-    def _overheard(self, inputs: Tensor, layer: str) -> tuple[Tensor, Tensor]:
-        heard: list[Any] = []
-        # Hooked for this call only: a hook that stayed would point to the old network in a copy.
-        hook = self.module.get_submodule(layer).register_forward_hook(lambda _m, _i, out: heard.append(out))
+    def _from_hook(self, inputs: Tensor, layer: str) -> tuple[Tensor, Tensor]:
+        captured: list[Any] = []
+        # The hook is removed after the call: in a deep copy it would still refer to the original network.
+        hook = self.module.get_submodule(layer).register_forward_hook(lambda _m, _i, out: captured.append(out))
         try:
             out = self.module(inputs)
         finally:
             hook.remove()
         logits = out[-1] if isinstance(out, tuple | list) and out else out
-        if not heard or not isinstance(heard[-1], Tensor):
-            got = _described(heard[-1]) if heard else "nothing, because it was not called"
+        if not captured or not isinstance(captured[-1], Tensor):
+            got = _describe(captured[-1]) if captured else "nothing, because it was not called"
             raise InvalidData(
                 f"net {type(self.module).__name__}: the feature_layer {layer!r} must give a tensor, got {got}"
             )
-        return _checked(_flat(heard[-1]), logits, len(inputs), by=type(self.module).__name__)
+        return _check(_flat(captured[-1]), logits, len(inputs), by=type(self.module).__name__)
 
 
 def _flat(features: Any) -> Any:
@@ -69,14 +73,14 @@ def _flat(features: Any) -> Any:
     return features.mean(dim=(2, 3)) if features.ndim == 4 else features.flatten(1)
 
 
-def _checked(features: Any, logits: Any, rows: int, *, by: str) -> tuple[Tensor, Tensor]:
+def _check(features: Any, logits: Any, rows: int, *, by: str) -> tuple[Tensor, Tensor]:
     for what, value in (("features", features), ("logits", logits)):
         if not isinstance(value, Tensor) or value.ndim != 2 or len(value) != rows:
             raise InvalidData(
-                f"net {by}: {what} must be one row for each of the {rows} inputs, got {_described(value)}"
+                f"net {by}: {what} must be one row for each of the {rows} inputs, got {_describe(value)}"
             )
     return features, logits
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__

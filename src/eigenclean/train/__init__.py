@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from eigenclean.sampling import held_out
 from eigenclean.train.augment import AUGMENTS, augmentation_by_name
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.component import ComponentSpec
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
-from eigenclean.train.data.split import held_out
 from eigenclean.train.estimator import RobustClassifier
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.overrides import with_settings

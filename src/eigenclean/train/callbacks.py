@@ -1,4 +1,4 @@
-"""Callbacks hear what the engine does; what is not training itself is one of them."""
+"""Callbacks of the engine: logging, checkpoints and everything else that is not training itself."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,16 @@ __all__ = ["Callback"]
 
 
 class Callback:
-    """Override what you want to hear."""
+    """Base class; override the events of interest."""
 
     def on_train_begin(self, engine: "Engine") -> None:
-        """The first epoch is about to begin."""
+        """Called before the first epoch, after a resumed state has been restored."""
 
     def on_selection(self, engine: "Engine", epoch: int, selections: Sequence[Selection]) -> None:
-        """Each network has selected from all samples, before ``epoch``; one selection per network."""
+        """Called before ``epoch`` when the networks have new selections, one per network."""
 
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
-        """An epoch is over; what is added to ``record`` stays in the history."""
+        """Called after an epoch; what is added to ``record`` stays in the history."""
 
     def on_train_end(self, engine: "Engine") -> None:
-        """The last epoch is over."""
+        """Called after the last epoch."""

@@ -1,4 +1,4 @@
-"""A part of a recipe by name: a loss or a step, with its options, before torch builds it."""
+"""A loss or a step of a recipe as a value: its name and options, before torch builds it."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class ComponentSpec:
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", plain_options(self.options, by=self.name))
+        object.__setattr__(self, "options", json_options(self.options, by=self.name))
 
     def __repr__(self) -> str:
         arguments = [repr(self.name), *(f"{key}={value!r}" for key, value in self.options.items())]
@@ -35,23 +35,23 @@ class ComponentSpec:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "ComponentSpec":
-        """What `to_dict` made."""
-        return cls(**checked(record, ("name", "options"), by="part"))
+        """The component that `to_dict` described."""
+        return cls(**check_fields(record, ("name", "options"), by="component"))
 
 
-def plain_options(options: Mapping[str, Any], *, by: str) -> dict[str, Any]:
+def json_options(options: Mapping[str, Any], *, by: str) -> dict[str, Any]:
     """A copy of ``options`` as JSON would give it back, so that recipes compare equal after a round trip."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
+        values: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise InvalidOption(f"{by}: options must be numbers, texts, lists and tables of those; {error}") from None
-    return plain
+    return values
 
 
-def checked(record: Mapping[str, Any], fields: tuple[str, ...], *, by: str) -> dict[str, Any]:
-    """``record`` as keyword arguments, with a sentence about a field that does not exist."""
+def check_fields(record: Mapping[str, Any], allowed: tuple[str, ...], *, by: str) -> dict[str, Any]:
+    """``record`` as keyword arguments; `InvalidOption` for a field that does not exist."""
     if not isinstance(record, Mapping):
-        raise InvalidOption(f"{by}: must be a table of {', '.join(fields)}, got {record!r}")
+        raise InvalidOption(f"{by}: must be a table of {', '.join(allowed)}, got {record!r}")
     for key in record:
-        check_name(key, fields, by=by, what="field")
+        check_name(key, allowed, by=by, what="field")
     return dict(record)

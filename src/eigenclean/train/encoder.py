@@ -70,8 +70,12 @@ def trained_features(
         raise InvalidData(f"encoder trained: the net {name} needs images, got vectors; take mlp or linear")
     classes, codes = encode_labels(labels)
     check_two_classes(classes, by="encoder trained")
-    form = InputSpec.of(array, "measured")
-    pool = form.pool(array, codes, classes) if scale else Pool.of(np.asarray(array, np.float32), codes, classes)
+    form = InputSpec.fit(array, "measured")
+    pool = (
+        form.pool(array, codes, classes)
+        if scale
+        else Pool.from_arrays(np.asarray(array, np.float32), codes, classes)
+    )
     options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
     length = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
     plan = recipe("standard", warm_up=1, epochs=length)

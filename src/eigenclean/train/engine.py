@@ -1,6 +1,6 @@
-"""The training loop, the only one: it carries out a recipe."""
+"""The engine carries out a recipe: it selects samples, trains the networks for an epoch and records the result."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -15,47 +15,46 @@ from eigenclean.errors import InvalidData
 from eigenclean.evidence import Evidence
 from eigenclean.losses import make_loss
 from eigenclean.progress import track
-from eigenclean.sources.layouts.clothing1m import pseudo_balanced
+from eigenclean.sampling import balanced_subset
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.pool import Pool
-from eigenclean.train.loop.best import Best
-from eigenclean.train.loop.device import make_accelerator
-from eigenclean.train.loop.epoch import Augment, Lessons
+from eigenclean.train.loop.distributed import make_accelerator
+from eigenclean.train.loop.epoch import Augment, EpochRunner
 from eigenclean.train.loop.evaluation import accuracies, collect_evidence
-from eigenclean.train.loop.margins import MarginHistory
-from eigenclean.train.loop.memory import together
-from eigenclean.train.loop.network_state import NetworkState, follow_schedule, make_optimiser
+from eigenclean.train.loop.history import BestEpoch, MarginHistory
+from eigenclean.train.loop.network_state import NetworkState, apply_schedule, make_optimiser
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import Selector
 from eigenclean.train.stage import EpochPlan
 from eigenclean.train.steps import make_step
-from eigenclean.train.steps.base import Progress, Step
+from eigenclean.train.steps.base import Step
 from eigenclean.verdict import Verdict
 
 
 class Engine:
     """Trains the networks of a recipe on a pool of samples.
 
-    Equal seeds give equal networks, and the global random state is as it was when the training is over.
+    Equal seeds give equal networks, and the global random state is restored when the training is over.
 
     Args:
-        recipe: what to do.
-        make_net: gives a freshly initialised network that returns (features, logits).
-        pool: the samples.
-        validation: samples with given labels that are not learned from; their accuracy chooses the best epoch.
-        test: samples that are only looked at.
-        augment: varies images while they are learned.
+        recipe: the training method.
+        make_net: returns a freshly initialised network whose forward returns (features, logits).
+        pool: the training samples.
+        validation: samples with given labels that are not trained on; their accuracy chooses the best epoch.
+        test: samples whose accuracy is only recorded.
+        augment: random augmentation of training images.
         seed: of the initial weights and of the order of the samples.
         device: "cpu", or None for the best there is.
         mixed_precision: "no", "fp16" or "bf16".
-        callbacks: who hears about it.
+        callbacks: called at the events that `Callback` lists.
 
     Attributes:
-        states: the networks in training.
+        network_states: the networks in training, each with its optimiser, loss and selection.
         history: one record per epoch.
-        verdicts: the last verdict of each network, when a detector has made one.
-        best: the networks of the epoch with the highest accuracy on the validation samples.
+        verdicts: the last verdict of each network, when its selector has made one.
+        best: the networks of the epoch with the highest validation accuracy.
+        evaluation_pools: the validation and test samples, by the prefix of their names in the history.
     """
 
     def __init__(
@@ -76,29 +75,29 @@ class Engine:
         self.seed = seed
         self.accelerator = make_accelerator(device, mixed_precision)
         self.pool = pool.to(self.accelerator.device)
-        self.apart = {
-            name: one.to(self.accelerator.device)
-            for name, one in (("val", validation), ("test", test))
-            if one is not None
+        self.evaluation_pools = {
+            name: samples.to(self.accelerator.device)
+            for name, samples in (("val", validation), ("test", test))
+            if samples is not None
         }
         self.callbacks = list(callbacks)
         self.network_states: list[NetworkState] = []
         self.history: list[dict[str, Any]] = []
         self.verdicts: list[Verdict | None] = [None] * recipe.networks
-        self.best = Best()
+        self.best = BestEpoch()
         self._make_net = make_net
-        self._lessons = Lessons(self.accelerator, self.pool, augment)
+        self._runner = EpochRunner(self.accelerator, self.pool, augment)
         self._step: Step
-        self._check_parts()
+        self._check_components()
 
     @property
     def networks(self) -> list[nn.Module]:
-        """The networks themselves, without what accelerate wraps around them."""
+        """The networks without accelerate's wrappers."""
         return [self.accelerator.unwrap_model(state.net, keep_fp32_wrapper=False) for state in self.network_states]
 
     @property
     def epochs_done(self) -> int:
-        """Epochs that are over."""
+        """Number of completed epochs."""
         return len(self.history)
 
     @property
@@ -107,176 +106,176 @@ class Engine:
         return bool(self.accelerator.is_main_process)
 
     def fit(self, resume: Callable[["Engine"], None] | None = None) -> "Engine":
-        """Carry out the whole recipe; ``resume`` puts back a state in which some epochs are over."""
-        with self._own_randomness():
-            self.start_over(self.recipe.plan()[0])
+        """Carry out the whole recipe; ``resume`` restores the state of a run with some epochs completed."""
+        with self._seeded():
+            self.reset_networks(self.recipe.plan()[0])
             if resume is not None:
                 resume(self)
-            self._tell("on_train_begin")
+            self._notify("on_train_begin")
             remaining = self.recipe.plan()[self.epochs_done :]
             for plan in track(remaining, f"training by {self.recipe.name}"):
                 self._run_epoch(plan)
-            self._tell("on_train_end")
+            self._notify("on_train_end")
         return self
 
     def _run_epoch(self, plan: EpochPlan) -> None:
-        if plan.age == 0:
-            self._enter_stage(plan)
+        if plan.stage_epoch == 0:
+            self._begin_stage(plan)
         if plan.selects:
             self._select(plan)
         for state in self.network_states:
-            follow_schedule(state.optimiser, plan.optimiser, plan.since_restart)
-            state.loss.begin_epoch(Progress(plan.epoch, float(plan.age)))
-        self._record(plan, self._learn(plan))
+            apply_schedule(state.optimiser, plan.optimiser, plan.epochs_since_restart)
+            state.loss.begin_epoch(plan.epoch)
+        self._record(plan, self._train(plan))
 
-    # Beginnings.
+    # Networks, optimisers and losses.
 
     @contextmanager
-    def _own_randomness(self) -> Iterator[None]:
-        """Initial weights and dropout draw from torch's global state: ours inside, untouched outside."""
+    def _seeded(self) -> Iterator[None]:
+        """Initial weights and dropout draw from torch's global state: seeded inside, restored outside."""
         with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
             torch.manual_seed(self.seed)
             yield
 
-    def start_over(self, plan: EpochPlan) -> None:
-        """Fresh networks with fresh optimisers; what was remembered of the samples is handed on."""
+    def reset_networks(self, plan: EpochPlan) -> None:
+        """Fresh networks with fresh optimisers; they inherit what the first one's selector has remembered."""
         seeds = np.random.SeedSequence(self.seed).generate_state(self.recipe.networks)
-        memory, margins = (
-            (self.network_states[0].selector_memory, self.network_states[0].margins)
-            if self.network_states
-            else ({}, None)
-        )
-        self.network_states = [self._make_learner(int(seed), plan) for seed in seeds]
+        first = self.network_states[0] if self.network_states else None
+        self.network_states = [self._make_state(int(seed), plan) for seed in seeds]
         for state in self.network_states:
-            state.selector_memory = dict(memory)
-            state.margins = deepcopy(margins) if margins is not None else self._make_margins()
+            state.selector_memory = {} if first is None else dict(first.selector_memory)
+            if first is not None and first.margins is not None:
+                state.margins = deepcopy(first.margins)
+            else:
+                state.margins = self._make_margins()
 
-    def _make_learner(self, seed: int, plan: EpochPlan) -> NetworkState:
+    def _make_state(self, seed: int, plan: EpochPlan) -> NetworkState:
         net = self._make_net().to(self.accelerator.device)
         optimiser = self._make_optimiser(net, plan)
         return NetworkState(self.accelerator.prepare(net), optimiser, plan.optimiser.name, self.pool, seed)
 
     def _make_margins(self) -> MarginHistory | None:
-        wanted = any("margins" in stage.select.needs for stage in self.recipe.stages)
-        return MarginHistory(len(self.pool)).to(self.accelerator.device) if wanted else None
+        needed = any("margins" in stage.select.needs for stage in self.recipe.stages)
+        return MarginHistory(len(self.pool)).to(self.accelerator.device) if needed else None
 
     def _make_optimiser(self, net: nn.Module, plan: EpochPlan) -> Any:
-        made = make_optimiser(net, plan.optimiser)
-        return self.accelerator.prepare(made) if self._lessons.scales else made
+        optimiser = make_optimiser(net, plan.optimiser)
+        return self.accelerator.prepare(optimiser) if self._runner.scales_gradients else optimiser
 
-    def _enter_stage(self, plan: EpochPlan) -> None:
-        old = [self._bare(state) for state in self.network_states]
+    def _begin_stage(self, plan: EpochPlan) -> None:
+        previous = [self._unwrapped(state) for state in self.network_states]
         if plan.stage.restart and plan.epoch > 1:
-            self.start_over(plan)
+            self.reset_networks(plan)
         self.prepare_stage(plan)
-        for state, net in zip(self.network_states, old, strict=True):
+        for state, net in zip(self.network_states, previous, strict=True):
             if plan.epoch > 1 and state.loss.needs:
-                state.loss.learn(collect_evidence(net, self.pool, state.loss.needs))
+                state.loss.estimate(collect_evidence(net, self.pool, state.loss.needs))
 
     def prepare_stage(self, plan: EpochPlan) -> None:
-        """The step and the losses of a stage, and another optimiser when it has one; nothing is learned yet."""
+        """Build the step of a stage, and its losses and optimisers where they differ from the stage before."""
         self._step = make_step(plan.stage.step.name, **plan.stage.step.options)
+        spec = plan.stage.loss
         for state in self.network_states:
-            if state.loss_spec != plan.stage.loss:  # else what the loss remembers of the samples lives on
-                part = plan.stage.loss
-                made = make_loss(part.name, len(self.pool), self.pool.n_classes, **part.options)
-                state.loss, state.loss_spec = made.to(self.accelerator.device), part
+            if state.loss_spec != spec:  # otherwise the loss keeps what it has stored about the samples
+                loss = make_loss(spec.name, len(self.pool), self.pool.n_classes, **spec.options)
+                state.loss, state.loss_spec = loss.to(self.accelerator.device), spec
             if state.optimiser_name != plan.optimiser.name:
                 state.optimiser_name = plan.optimiser.name
                 state.optimiser = self._make_optimiser(state.net, plan)
 
-    def _check_parts(self) -> None:
-        """A wrong option of a late stage is best heard of before the training."""
+    def _check_components(self) -> None:
+        """Build every loss and step once, so that a wrong option of a late stage is reported at once."""
         for stage in self.recipe.stages:
             make_step(stage.step.name, **stage.step.options)
             make_loss(stage.loss.name, 1, self.pool.n_classes, **stage.loss.options)
 
-    # Selection: all networks look before any of them learns.
+    # Selection: all networks select before any of them is trained.
 
     def _select(self, plan: EpochPlan) -> None:
-        selector = plan.stage.select
-        selections = [self._selected(state, selector, plan) for state in self.network_states]
-        self.verdicts = [one.verdict or old for one, old in zip(selections, self.verdicts, strict=True)]
+        selections = [self._select_for(state, plan) for state in self.network_states]
+        self.verdicts = [new.verdict or old for new, old in zip(selections, self.verdicts, strict=True)]
         if self.recipe.exchange:
             selections.reverse()
         for state, selection in zip(self.network_states, selections, strict=True):
             if selection.keep.any():
                 state.set_selection(self._with_trusted(selection))
-            elif state.selection is None:  # nobody was selected: go on as before, at first with everyone
-                state.set_selection(Selection.everything(len(self.pool)))
-        self._tell("on_selection", plan.epoch, [state.selection for state in self.network_states])
+            elif state.selection is None:  # an empty selection keeps the previous one; at first there is none
+                state.set_selection(Selection.all_samples(len(self.pool)))
+        self._notify("on_selection", plan.epoch, [state.selection for state in self.network_states])
 
-    def _selected(self, state: NetworkState, selector: Selector, plan: EpochPlan) -> Selection:
-        """What one network selects, of all samples or of a part that is drawn for it."""
-        if plan.stage.part is None:
-            return selector.select(
-                self._evidence(state, selector.needs), plan.epoch, state.selection, state.selector_memory
-            )
-        number = self.network_states.index(state)
-        rows = self._drawn(plan.stage.part, plan.epoch, number)
-        # Other samples than last time: nothing is known of them.
-        found = selector.select(self._evidence(state, selector.needs, rows), plan.epoch, None, {})
-        return found.placed(rows, len(self.pool))
+    def _select_for(self, state: NetworkState, plan: EpochPlan) -> Selection:
+        """What the selector selects with this network, from all samples or from a random subset of them."""
+        selector = plan.stage.select
+        if plan.stage.subset_size is None:
+            evidence = self._evidence(state, selector)
+            return selector.select(evidence, plan.epoch, state.selection, state.selector_memory)
+        rows = self._draw_subset(plan.stage.subset_size, plan.epoch, self.network_states.index(state))
+        # The subset differs from the last one: there is no previous selection of it, nor any memory.
+        return selector.select(self._evidence(state, selector, rows), plan.epoch, None, {}).expanded(
+            rows, len(self.pool)
+        )
 
-    def _drawn(self, size: int, epoch: int, number: int) -> Ints:
-        """A part of the samples, the same in a resumed run and in every process."""
-        seed = int(np.random.SeedSequence([self.seed, epoch, number]).generate_state(1)[0])
+    def _draw_subset(self, size: int, epoch: int, network: int) -> Ints:
+        """Class-balanced rows that depend on seed, epoch and network only, so a resumed run draws them again."""
+        seed = int(np.random.SeedSequence([self.seed, epoch, network]).generate_state(1)[0])
         codes = self.pool.codes.cpu().numpy()
-        return np.sort(pseudo_balanced(codes, size, n_classes=self.pool.n_classes, seed=seed))
+        return np.sort(balanced_subset(codes, size, n_classes=self.pool.n_classes, seed=seed))
 
     def judge_all(self) -> Verdict | None:
-        """What the last selector says about all samples, also if it has only ever looked at parts."""
-        if self.verdicts[0] is None and self.recipe.stages[-1].select.scope == "pool":
-            selector, state = self.recipe.stages[-1].select, self.network_states[0]
-            found = selector.select(self._evidence(state, selector.needs), self.epochs_done, None, {})
-            self.verdicts[0] = found.verdict
+        """The verdict of the first network on all samples, also if its selector has only ever seen subsets."""
+        selector = self.recipe.stages[-1].select
+        if self.verdicts[0] is None and selector.scope == "pool":
+            evidence = self._evidence(self.network_states[0], selector)
+            self.verdicts[0] = selector.select(evidence, self.epochs_done, None, {}).verdict
         return self.verdicts[0]
 
-    def _evidence(self, state: NetworkState, needs: Collection[str], rows: Ints | None = None) -> Evidence:
-        seen = collect_evidence(self._bare(state), self.pool, needs, rows)
+    def _evidence(self, state: NetworkState, selector: Selector, rows: Ints | None = None) -> Evidence:
+        evidence = collect_evidence(self._unwrapped(state), self.pool, selector.needs, rows)
         if state.margins is None:
-            return seen
+            return evidence
         margins = state.margins.mean()
-        return replace(seen, margins=margins if rows is None else margins[rows])
+        return replace(evidence, margins=margins if rows is None else margins[rows])
 
     def _with_trusted(self, selection: Selection) -> Selection:
-        """People have the last word."""
+        """Labels that people have confirmed are always trained on, whatever the selector says."""
         if self.pool.trusted is None:
             return selection
-        return selection.trusting(self.pool.trusted.cpu().numpy(), self.pool.codes.cpu().numpy())
+        return selection.with_trusted(self.pool.trusted.cpu().numpy(), self.pool.codes.cpu().numpy())
 
-    # Learning.
+    # Training.
 
-    def _learn(self, plan: EpochPlan) -> list[Tensor]:
-        """One epoch of all networks; the sums of their losses and hits, and how many samples they are of."""
-        headline = self._headline(plan)
-        with together(self.accelerator, self._memories()):
+    def _train(self, plan: EpochPlan) -> list[Tensor]:
+        """One epoch of all networks; for each, the sums that `EpochRunner.train_one` returns."""
+        description = self._progress_text(plan)
+        with self._runner.sharding.synchronised_buffers(self._modules_with_buffers()):
             if plan.stage.select.scope == "batch":
-                return self._lessons.together(self.network_states, self._step, plan, self.recipe.exchange, headline)
+                return self._runner.train_jointly(
+                    self.network_states, self._step, plan, self.recipe.exchange, description
+                )
             return [
-                self._lessons.apart(state, self._peer_of(state), self._step, plan, headline)
+                self._runner.train_one(state, self._peer_of(state), self._step, plan, description)
                 for state in self.network_states
             ]
 
-    def _memories(self) -> list[nn.Module]:
-        """What is kept of single samples while they are learned."""
+    def _modules_with_buffers(self) -> list[nn.Module]:
+        """Losses and margin histories, which store values of single samples while they are trained on."""
         losses: list[nn.Module] = [state.loss for state in self.network_states]
         return [*losses, *(state.margins for state in self.network_states if state.margins is not None)]
 
     def _peer_of(self, state: NetworkState) -> nn.Module | None:
-        return next((self._bare(other) for other in self.network_states if other is not state), None)
+        return next((self._unwrapped(other) for other in self.network_states if other is not state), None)
 
-    def _bare(self, state: NetworkState) -> nn.Module:
-        """The network for looking: several processes look at everything, each for itself."""
+    def _unwrapped(self, state: NetworkState) -> nn.Module:
+        """The network for evaluation: each of several processes evaluates all samples by itself."""
         if self.accelerator.num_processes == 1:
             return state.net
-        bare: nn.Module = self.accelerator.unwrap_model(state.net)
-        return bare
+        net: nn.Module = self.accelerator.unwrap_model(state.net)
+        return net
 
-    # Telling.
+    # Records.
 
-    def _record(self, plan: EpochPlan, figures: Sequence[Tensor]) -> None:
-        loss, hits, count = torch.stack(list(figures)).mean(dim=0).tolist()
+    def _record(self, plan: EpochPlan, sums: Sequence[Tensor]) -> None:
+        loss, correct, count = torch.stack(list(sums)).mean(dim=0).tolist()
         if not np.isfinite(loss):
             raise InvalidData(
                 f"training by {self.recipe.name} stopped: the loss is {loss} in epoch {plan.epoch}; "
@@ -287,25 +286,25 @@ class Engine:
             "epoch": plan.epoch,
             "lr": plan.lr,
             "loss": loss / max(count, 1),
-            "train_accuracy": hits / max(count, 1),
+            "train_accuracy": correct / max(count, 1),
             "kept_fraction": sum(kept) / len(kept),
             "selected": plan.selects and bool(plan.stage.select.needs),
             **self._accuracies(),
         }
-        self.best.see(record, self.networks)
+        self.best.update(record, self.networks)
         self.history.append(record)
-        self._tell("on_epoch_end", record)
+        self._notify("on_epoch_end", record)
 
     def _accuracies(self) -> dict[str, Any]:
-        """Accuracy on the samples set apart."""
+        """Accuracies on the validation and test samples."""
         return {
-            f"{name}_accuracy{which}": value
-            for name, pool in self.apart.items()
-            for which, value in accuracies(self.networks, pool).items()
+            f"{name}_accuracy{suffix}": value
+            for name, pool in self.evaluation_pools.items()
+            for suffix, value in accuracies(self.networks, pool).items()
         }
 
-    def _headline(self, plan: EpochPlan) -> str:
-        """What to show beside the bar of an epoch: how the one before it went."""
+    def _progress_text(self, plan: EpochPlan) -> str:
+        """The text beside the progress bar of an epoch: the results of the epoch before it."""
         if not self.history:
             return f"epoch {plan.epoch}"
         last = self.history[-1]
@@ -314,6 +313,6 @@ class Engine:
             f"kept {100 * last['kept_fraction']:.1f} %"
         )
 
-    def _tell(self, event: str, *what: Any) -> None:
+    def _notify(self, event: str, *arguments: Any) -> None:
         for callback in self.callbacks:
-            getattr(callback, event)(self, *what)
+            getattr(callback, event)(self, *arguments)

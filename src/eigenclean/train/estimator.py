@@ -14,9 +14,9 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
+from eigenclean.sampling import held_out
 from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
-from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes import RECIPES
 from eigenclean.train.recipes import recipe as make_recipe
@@ -142,10 +142,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             apart = held_out(codes, self.validation_fraction, random_state=self._seed())
             validation, rows = (take_rows(array, apart), labels[apart]), ~apart
         given = array if isinstance(rows, slice) else take_rows(array, rows)
-        self.inputs_ = InputSpec.of(given, self.recipe_.scale, self._augment(given))
+        self.inputs_ = InputSpec.fit(given, self.recipe_.scale, self._augment(given))
         pool = self.inputs_.pool(given, codes[rows], self.classes_, row_ids[rows])
         if trusted is not None:
-            pool = pool.trusting(_checked_mask(trusted, len(array))[rows])
+            pool = pool.with_trusted(_checked_mask(trusted, len(array))[rows])
         self._learned(self._engine(pool, validation, test), folder, resume)
         return self
 
@@ -212,8 +212,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         net = self._net(self.recipe_)
         options, k = dict(self.net_options or {}), len(self.classes_)
         if callable(net):
-            return net(self.inputs_.seen, k, **options)
-        return make_net(net, self.inputs_.seen, k, **options)
+            return net(self.inputs_.network_shape, k, **options)
+        return make_net(net, self.inputs_.network_shape, k, **options)
 
     def _augment(self, array: Any) -> Any:
         from eigenclean.train.augment import augmentation_by_name
@@ -224,7 +224,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         from eigenclean.train.engine import Engine
 
         apart = {
-            name: None if given is None else self.inputs_.labelled(given, self.classes_, by=f"{_BY}: {name}")
+            name: None if given is None else self.inputs_.labelled_pool(given, self.classes_, by=f"{_BY}: {name}")
             for name, given in (("validation", validation), ("test", test))
         }
         return Engine(
@@ -269,7 +269,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         from eigenclean.train.data.pool import as_doubles
         from eigenclean.train.loop.evaluation import network_outputs
 
-        array = self.inputs_.checked(X, by=_BY)
+        array = self.inputs_.check(X, by=_BY)
         pool = self.inputs_.pool(array, np.zeros(len(array), dtype=np.intp), self.classes_)
         return sum((as_doubles(network_outputs(net, pool)[1]) for net in self.networks_), np.zeros(1))
 

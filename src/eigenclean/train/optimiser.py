@@ -1,4 +1,4 @@
-"""Settings of the optimiser as a value."""
+"""Settings of the optimiser and its schedule as a value."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -6,27 +6,27 @@ from typing import Any
 
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
-from eigenclean.train.component import checked
+from eigenclean.train.component import check_fields
 
 OPTIMISERS = ("adam", "adamw", "sgd")
 
 
 @dataclass(frozen=True)
 class Optimiser:
-    """How the weights move. Epochs are counted from 1, from the moment the networks were fresh.
+    """Settings of the optimiser. Epochs are counted from 1 since the networks were fresh.
 
     Attributes:
         name: "sgd", "adam" or "adamw".
         lr: learning rate of the first epoch.
         momentum: of SGD; Adam and AdamW take it as their first beta.
-        weight_decay: pull towards zero.
+        weight_decay: coefficient of the L2 penalty (SGD, Adam) or of the decoupled decay (AdamW).
         milestones: the learning rate is multiplied by ``gamma`` after each of these epochs.
         gamma: that factor.
-        fade: two epochs; after the first the learning rate falls in equal steps, and would be 0 after the second.
-        late_momentum: the momentum while it fades.
+        fade: two epochs between which the learning rate decays linearly to 0; None for no decay.
+        late_momentum: the momentum during that decay; None for no change.
         batch_size: samples per step.
-        accumulate: pieces in which a batch goes through the network, when it is too large for the memory; selectors
-            that choose inside a batch need it whole.
+        accumulate: number of chunks in which a batch goes through the network, for batches that are too large for
+            the memory; selectors that choose inside a batch need it in one.
 
     >>> Optimiser(lr=1.0, milestones=(40, 80), gamma=0.5).lr_at(41)
     0.5
@@ -64,7 +64,7 @@ class Optimiser:
                 raise InvalidOption(f"optimiser: {name} must be at least 1, got {getattr(self, name)}")
 
     def lr_at(self, epoch: int) -> float:
-        """Learning rate of that epoch; a function, so that a resumed run needs no scheduler."""
+        """Learning rate of that epoch; a function of the epoch, so that a resumed run needs no scheduler state."""
         lr = float(self.lr * self.gamma ** sum(epoch > milestone for milestone in self.milestones))
         if self.fade is None or epoch <= self.fade[0]:
             return lr
@@ -73,8 +73,8 @@ class Optimiser:
 
     def momentum_at(self, epoch: int) -> float:
         """Momentum of that epoch."""
-        fading = self.fade is not None and epoch > self.fade[0]
-        return self.late_momentum if fading and self.late_momentum is not None else self.momentum
+        decaying = self.fade is not None and epoch > self.fade[0]
+        return self.late_momentum if decaying and self.late_momentum is not None else self.momentum
 
     def scaled(self, factor: float) -> "Optimiser":
         """The same settings for a run that is so many times as long."""
@@ -91,5 +91,5 @@ class Optimiser:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "Optimiser":
-        """What `to_dict` made."""
-        return cls(**checked(record, tuple(field.name for field in fields(cls)), by="optimiser"))
+        """The settings that `to_dict` described."""
+        return cls(**check_fields(record, tuple(field.name for field in fields(cls)), by="optimiser"))

@@ -1,4 +1,4 @@
-"""Presets: how long and how fast to train on a kind of data."""
+"""Presets: schedule, optimiser and network for a kind of data."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from eigenclean.train.optimiser import Optimiser
 
 @dataclass(frozen=True)
 class Preset:
-    """The numbers that recipes share.
+    """Settings that all recipes share.
 
     Attributes:
         warm_up: epochs on all samples, before the first selection.
-        epochs: epochs in all.
+        epochs: total number of epochs.
         refresh: epochs from one selection to the next.
         optimiser: settings of the optimiser.
         net: the network.
-        augment: how images are varied.
-        scale: what images are standardised by.
+        augment: random augmentation of training images.
+        scale: how images are standardised.
     """
 
     warm_up: int
@@ -36,12 +36,12 @@ class Preset:
 _CIFAR = Optimiser("sgd", lr=0.02, momentum=0.9, weight_decay=1e-3, gamma=0.01, batch_size=128)
 _ADAMW = Optimiser("adamw", lr=1e-3, momentum=0.9, weight_decay=1e-2, fade=(10, 30))
 PRESETS: dict[str, Preset] = {
-    # Few images and a small network: minutes on a laptop. AdamW asks for no tuning to the scale of the data; ten
-    # epochs are enough to learn the classes and, at usual sizes, too few to learn the errors by heart. Then the
-    # learning rate fades: with a constant one, errors are learned by heart (decision 5).
+    # Few images and a small network: minutes on a laptop. AdamW needs no tuning to the scale of the data; ten
+    # epochs are enough to learn the classes and, at usual sizes, too few to memorise wrong labels. Then the
+    # learning rate decays: with a constant one, wrong labels are memorised (decision 5).
     "small": Preset(10, 30, 5, _ADAMW),
-    # Features that another network has made: seconds. A head on good features has learned the classes after an
-    # epoch or two, and knows the errors by heart after ten.
+    # Features of another network: seconds. A head on good features has learned the classes after an epoch or two
+    # and memorised the wrong labels after ten.
     "head": Preset(3, 30, 5, _ADAMW),
     # The protocol of the paper's Table 1.
     "cifar10": Preset(
@@ -71,32 +71,32 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def choose(
+def resolve_preset(
     preset: str,
-    own: Mapping[str, Mapping[str, Any]] | None = None,
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     warm_up: int | None = None,
     epochs: int | None = None,
     refresh: int | None = None,
 ) -> Preset:
-    """The preset of that name, with what a method has of its own for it, then with what the user wants.
+    """The preset of that name with the overrides of a method, then with those of the user.
 
-    ``own`` gives fields of the preset, by preset; ``"optimiser"`` may be a table of some of its settings. The
-    schedule of the learning rate shrinks and grows with the epochs.
+    ``overrides`` has fields of the preset, by preset; ``"optimiser"`` may be a table of some of its settings. The
+    schedule of the learning rate is scaled with the number of epochs.
 
-    >>> choose("small", {"small": {"refresh": 1, "optimiser": {"lr": 0.1}}}, epochs=20).optimiser.lr
+    >>> resolve_preset("small", {"small": {"refresh": 1, "optimiser": {"lr": 0.1}}}, epochs=20).optimiser.lr
     0.1
     """
     check_name(preset, PRESETS, by="recipe", what="preset")
-    changes = dict((own or {}).get(preset, {}))
+    changes = dict((overrides or {}).get(preset, {}))
     settings = dataclasses.replace(PRESETS[preset].optimiser, **changes.pop("optimiser", {}))
     if epochs is not None:
         settings = settings.scaled(epochs / changes.get("epochs", PRESETS[preset].epochs))
-    wanted: dict[str, Any] = {"warm_up": warm_up, "epochs": epochs, "refresh": refresh}
-    changes |= {name: value for name, value in wanted.items() if value is not None}
-    chosen = dataclasses.replace(PRESETS[preset], **changes, optimiser=settings)
-    if not 0 < chosen.warm_up < chosen.epochs:
+    requested: dict[str, Any] = {"warm_up": warm_up, "epochs": epochs, "refresh": refresh}
+    changes |= {name: value for name, value in requested.items() if value is not None}
+    resolved = dataclasses.replace(PRESETS[preset], **changes, optimiser=settings)
+    if not 0 < resolved.warm_up < resolved.epochs:
         raise InvalidOption(
-            f"recipe: warm_up must be at least 1 and less than the {chosen.epochs} epochs, got {chosen.warm_up}"
+            f"recipe: warm_up must be at least 1 and less than the {resolved.epochs} epochs, got {resolved.warm_up}"
         )
-    return chosen
+    return resolved

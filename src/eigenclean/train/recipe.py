@@ -1,12 +1,13 @@
 """A training method as a value: it prints, compares, and goes to JSON and back. No torch here."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidOption
-from eigenclean.train.component import checked
+from eigenclean.train.component import check_fields
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.selectors import KeepAll, Selector, make_selector
 from eigenclean.train.stage import EpochPlan, Stage
@@ -20,18 +21,18 @@ class Recipe:
 
     Attributes:
         name: what to call it.
-        stages: one after the other.
+        stages: carried out one after the other.
         networks: how many are trained.
-        exchange: each network learns from what the other one has selected.
-        optimiser: settings of all stages that have none of their own; its epochs count from the last restart.
-        net: the network it is meant for, a name from `NETS`; whoever trains may choose another.
-        augment: how images are varied while they are learned, a name from `AUGMENTS`.
-        scale: what images are standardised by: "measured" on the training images, or a name from `CONSTANTS`.
+        exchange: each network is trained on the selection of the other one.
+        optimiser: settings of all stages that have none of their own; its epochs are counted from the last restart.
+        net: the network it was published with, a name from `NETS`; another one can be chosen for a run.
+        augment: random augmentation of training images, a name from `AUGMENTS`.
+        scale: how images are standardised: "measured" on the training images, or a name from `CONSTANTS`.
 
-    >>> one = Recipe("mine", (Stage(2, warm_up=True), Stage(3, refresh=2)))
-    >>> [plan.epoch for plan in one.plan() if plan.selects and not plan.stage.warm_up]
+    >>> mine = Recipe("mine", (Stage(2, warm_up=True), Stage(3, refresh=2)))
+    >>> [plan.epoch for plan in mine.plan() if plan.selects and not plan.stage.warm_up]
     [3, 5]
-    >>> Recipe.from_dict(one.to_dict()) == one
+    >>> Recipe.from_dict(mine.to_dict()) == mine
     True
     """
 
@@ -43,6 +44,8 @@ class Recipe:
     net: str = "mlp"
     augment: str = "none"
     scale: str = "measured"
+
+    divides = RenamedAttribute("is_semi_supervised")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stages", tuple(self.stages))
@@ -59,24 +62,33 @@ class Recipe:
         return sum(stage.epochs for stage in self.stages)
 
     @property
-    def divides(self) -> bool:
-        """Whether samples that are not kept are learned from too, without their labels."""
-        return any(stage.step.name == "mixmatch" for stage in self.stages)
+    def is_semi_supervised(self) -> bool:
+        """Whether some stage also trains on the samples that are not kept, without their labels."""
+        return any(stage.uses_rest for stage in self.stages)
 
     def plan(self) -> list[EpochPlan]:
         """What happens in each epoch, in order."""
-        return list(self._turns())
+        plans: list[EpochPlan] = []
+        epochs_since_restart = 0
+        for stage in self.stages:
+            if stage.restart:
+                epochs_since_restart = 0
+            for stage_epoch in range(stage.epochs):
+                epochs_since_restart += 1
+                optimiser = stage.optimiser or self.optimiser
+                plans.append(EpochPlan(len(plans) + 1, stage, stage_epoch, epochs_since_restart, optimiser))
+        return plans
 
     def with_selector(
         self, select: Selector | str, refresh: int | None = None, name: str | None = None
     ) -> "Recipe":
-        """The same method with another selector (and perhaps another rhythm) after the warm-up.
+        """The same method with another selector (and perhaps another ``refresh``) after the warm-up.
 
         The name of a detector stands for the selector that `make_selector` makes of it. Warm-up
         stages keep everything: a selector that is active there belongs to the one replaced.
         """
         if isinstance(select, str):
-            select = make_selector(select, soft=self.divides)
+            select = make_selector(select, soft=self.is_semi_supervised)
         changes: dict[str, Any] = {"select": select} if refresh is None else {"select": select, "refresh": refresh}
         stages = tuple(
             dataclasses.replace(stage, **({"select": KeepAll(), "refresh": 1} if stage.warm_up else changes))
@@ -102,23 +114,14 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
         stages = [stage.to_dict() for stage in self.stages]
-        return {**plain, "stages": stages, "optimiser": self.optimiser.to_dict()}
+        return {**values, "stages": stages, "optimiser": self.optimiser.to_dict()}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "Recipe":
-        """What `to_dict` made."""
-        values = checked(record, tuple(one.name for one in fields(cls)), by="recipe")
+        """The recipe that `to_dict` described."""
+        values = check_fields(record, tuple(item.name for item in fields(cls)), by="recipe")
         values["stages"] = tuple(Stage.from_dict(stage) for stage in values.get("stages", ()))
         values["optimiser"] = Optimiser.from_dict(values.get("optimiser", {}))
         return cls(**values)
-
-    def _turns(self) -> Iterator[EpochPlan]:
-        epoch = since_restart = 0
-        for stage in self.stages:
-            if stage.restart:
-                since_restart = 0
-            for age in range(stage.epochs):
-                epoch, since_restart = epoch + 1, since_restart + 1
-                yield EpochPlan(epoch, stage, age, since_restart, stage.optimiser or self.optimiser)

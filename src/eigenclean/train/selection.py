@@ -1,4 +1,4 @@
-"""What one network may learn from."""
+"""The samples that a network is trained on."""
 
 from dataclasses import dataclass, replace
 
@@ -11,16 +11,16 @@ from eigenclean.verdict import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The samples to learn from, in the order of the whole data set.
+    """The samples to train on, one entry per sample of the whole data set.
 
     Attributes:
-        keep: True for the samples that are learned from.
-        weight: how much each counts; only those of kept samples matter.
-        target: what to learn instead of the given labels: n class numbers or n x K probabilities.
-        verdict: the verdict behind it, when a detector has made it.
-        rest: which of the others lend their inputs to steps that use such samples; None for all of them.
+        keep: mask of the samples whose labels are trained on.
+        weight: weight of each sample in the loss; only those of kept samples matter.
+        target: replaces the given labels: n class numbers or n x K probabilities.
+        verdict: the verdict it was derived from, when a detector has made it.
+        rest: mask of the samples that semi-supervised steps use without labels; None for all that are not kept.
 
-    >>> Selection.everything(3).fraction
+    >>> Selection.all_samples(3).fraction
     1.0
     """
 
@@ -42,15 +42,15 @@ class Selection:
         return len(self.keep)
 
     @classmethod
-    def everything(cls, n_samples: int) -> "Selection":
-        """All samples, all alike."""
+    def all_samples(cls, n_samples: int) -> "Selection":
+        """All samples with weight 1."""
         return cls(np.ones(n_samples, dtype=bool), np.ones(n_samples))
 
-    def placed(self, rows: Ints, n_samples: int) -> "Selection":
-        """The selection among some rows of a data set, as one of all: the other samples are not used at all.
+    def expanded(self, rows: Ints, n_samples: int) -> "Selection":
+        """A selection made from a subset of rows as one of the whole data set; the other samples are not used.
 
-        >>> part = Selection(np.array([True, False]), np.ones(2)).placed(np.array([1, 3]), 5)
-        >>> part.keep.tolist(), part.rest.tolist()
+        >>> whole = Selection(np.array([True, False]), np.ones(2)).expanded(np.array([1, 3]), 5)
+        >>> whole.keep.tolist(), whole.rest.tolist()
         ([False, True, False, False, False], [False, False, False, True, False])
         """
         keep, rest, weight = np.zeros(n_samples, dtype=bool), np.zeros(n_samples, dtype=bool), np.ones(n_samples)
@@ -61,16 +61,21 @@ class Selection:
             target[rows] = self.target
         return Selection(keep, weight, target, rest=rest)
 
-    def trusting(self, trusted: Bools, codes: Ints) -> "Selection":
-        """The same, but with those samples kept in full and learned as labelled: people have said what they are.
+    def with_trusted(self, trusted: Bools, codes: Ints) -> "Selection":
+        """The same selection with ``trusted`` samples kept, with weight 1 and their given labels as targets.
 
-        >>> Selection(np.array([False, True]), np.ones(2)).trusting(np.array([True, False]), np.array([0, 1])).keep
+        A person has confirmed these labels, so no selector may drop or change them.
+
+        >>> selection = Selection(np.array([False, True]), np.ones(2))
+        >>> selection.with_trusted(np.array([True, False]), np.array([0, 1])).keep
         array([ True,  True])
         """
         target = self.target
         if target is not None:
-            sure = codes if target.ndim == 1 else np.eye(target.shape[1], dtype=target.dtype)[codes]
-            target = np.where(trusted if target.ndim == 1 else trusted[:, None], sure, target).astype(target.dtype)
+            confirmed = codes if target.ndim == 1 else np.eye(target.shape[1], dtype=target.dtype)[codes]
+            target = np.where(trusted if target.ndim == 1 else trusted[:, None], confirmed, target).astype(
+                target.dtype
+            )
         return replace(
             self,
             keep=self.keep | trusted,
@@ -86,5 +91,5 @@ class Selection:
 
     @property
     def fraction(self) -> float:
-        """Share of samples that are kept."""
+        """Fraction of samples that are kept."""
         return float(np.mean(self.keep)) if len(self) else 0.0

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class TensorBoard(Callback):
-    """Writes every number of an epoch's record as a curve.
+    """Writes every number of an epoch's record as a scalar.
 
     Args:
-        folder: where TensorBoard looks.
+        folder: log directory of TensorBoard.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -23,14 +23,14 @@ class TensorBoard(Callback):
         self._writer: Any = None
 
     def on_train_begin(self, engine: "Engine") -> None:
-        """Open the log; curves of a resumed run go on from its last epoch."""
+        """Open the log; a resumed run continues the curves after its last epoch."""
         from torch.utils.tensorboard import SummaryWriter
 
         if engine.is_main:
             self._writer = SummaryWriter(os.fspath(self.folder), purge_step=engine.epochs_done + 1)
 
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
-        """Add a point to every curve."""
+        """Write the numbers of this epoch."""
         if self._writer is not None:
             for name, value in record.items():
                 if name != "epoch" and isinstance(value, int | float):

@@ -16,13 +16,13 @@ from eigenclean.names import check_name
 from eigenclean.nets import NETS, takes_images
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
+from eigenclean.sampling import held_out
 from eigenclean.sources import Source
 from eigenclean.sources.raw import RawSource
 from eigenclean.sources.relabel import ReviewedLabels
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.inputs import take_rows
-from eigenclean.train.data.split import held_out
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
 from eigenclean.workflows.train_callbacks import Rounds, SelectionQuality

@@ -103,5 +103,7 @@ def _features(net: torch.nn.Module, pool: Any, rows: Array) -> Array:
     indices = torch.from_numpy(rows).to(pool.codes.device)
     starts = range(0, len(rows), _BATCH)
     with torch.no_grad():
-        batches = [net(pool.take(indices[start : start + _BATCH]).to(device))[0].float().cpu() for start in starts]
+        batches = [
+            net(pool.eval_inputs(indices[start : start + _BATCH]).to(device))[0].float().cpu() for start in starts
+        ]
     return np.asarray(torch.cat(batches).flatten(1).numpy())

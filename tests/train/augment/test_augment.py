@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train.augment import AUGMENTS, make_augment
-from eigenclean.train.augment.base import flipped
+from eigenclean.train.augment.base import draw_flips
 
 
 def images(n: int = 50, channels: int = 3, height: int = 12, width: int = 10) -> Tensor:
@@ -31,7 +31,7 @@ def test_crop_flip_equals_a_slow_loop(border: str, pad: int, size: int | None, h
     again, down, across = dice(), size or height, size or width
     tops = torch.randint(height + 2 * pad - down + 1, (50,), generator=again).tolist()
     lefts = torch.randint(width + 2 * pad - across + 1, (50,), generator=again).tolist()
-    turned = flipped(50, 0.5, again).tolist()
+    turned = draw_flips(50, 0.5, again).tolist()
     mode = "constant" if border == "zero" else "reflect"
     for i in range(50):
         padded = functional.pad(given[i : i + 1], (pad,) * 4, mode=mode)[0]
@@ -61,7 +61,7 @@ def test_resize_crop_equals_a_slow_loop(height: int, width: int, size: int | Non
     result = augment(given, dice())
     again = dice()
     windows = augment.windows(50, height, width, again).tolist()
-    turned = flipped(50, 0.5, again).tolist()
+    turned = draw_flips(50, 0.5, again).tolist()
     for i, (top, left, tall, wide) in enumerate(windows):
         window = given[i : i + 1, :, top : top + tall, left : left + wide]
         assert window.shape[2:] == (tall, wide)  # nothing outside the image

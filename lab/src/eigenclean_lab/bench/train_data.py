@@ -9,8 +9,8 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.noise import Noise, corrupt, make_noise
+from eigenclean.sampling import held_out
 from eigenclean.sources.layouts.idx import open_mnist
-from eigenclean.train.data.split import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench import quality_data
 from eigenclean_lab.bench.quality_data import VARIABLE, MissingData

@@ -212,7 +212,7 @@ def _images(n: int, shape: tuple[int, int, int]) -> Any:
 
 
 def _pool(inputs: Array, codes: Ints) -> Any:
-    return InputSpec.of(inputs, "measured").pool(inputs, codes, np.arange(_CLASSES))
+    return InputSpec.fit(inputs, "measured").pool(inputs, codes, np.arange(_CLASSES))
 
 
 def _maker(name: str, pool: Any) -> Callable[[], Any]:

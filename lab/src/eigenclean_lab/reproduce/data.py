@@ -11,9 +11,9 @@ import numpy as np
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
 from eigenclean.noise import Noise, corrupt, parse_noise
+from eigenclean.sampling import held_out
 from eigenclean.sources import Source, open_source
 from eigenclean.train.data.inputs import as_inputs, take_rows
-from eigenclean.train.data.split import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench import quality_data
 from eigenclean_lab.bench.quality_data import MissingData

@@ -46,10 +46,10 @@ class Shrinking(FromDetector):
 
     kind: ClassVar[str] = "shrinking"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         """The samples that are kept, and were."""
-        found = super().select(evidence, epoch, before, memory)
-        return found if before is None else replace(found, keep=found.keep & before.keep)
+        found = super().select(evidence, epoch, previous, memory)
+        return found if previous is None else replace(found, keep=found.keep & previous.keep)
 
 
 def _by_fine(stage: Stage) -> bool:

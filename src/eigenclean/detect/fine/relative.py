@@ -1,6 +1,7 @@
 """FINE, class against class: a label is doubted when another class's eigenvector fits better than its own."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class FINERelative(FINE):
     """
 
     name: ClassVar[str] = "fine-relative"
+    training_options: ClassVar[Mapping[str, Any]] = {}
+    semi_supervised_options: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenclean.arrays import Array, Ints
-from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData
+from eigenclean.sampling import balanced_subset
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.file_lists import read_names, read_numbered
@@ -49,34 +50,10 @@ def open_clothing1m(
         )
     names, labels = np.array(keys, dtype=np.str_), np.array([numbers[key] for key in keys], dtype=np.int64)
     if subset is not None:
-        chosen = pseudo_balanced(labels, subset, n_classes=N_CLASSES, seed=seed)
+        chosen = balanced_subset(labels, subset, n_classes=N_CLASSES, seed=seed, by="clothing1m")
         names, labels = names[chosen], labels[chosen]
     files = ImageFiles(path, _located(path, names), resize=resize)
     return ImageSource(name, files, labels, ids=names, splits=[*_SPLITS])
-
-
-def pseudo_balanced(labels: Array, size: int, *, n_classes: int, seed: int) -> Ints:
-    """Rows in a random order: at most ``size`` in all, and of each class at most its equal share, rounded up.
-
-    "Pseudo", because the labels may be wrong; a class with too few images leaves the subset short.
-
-    >>> labels = np.array([0, 0, 0, 0, 1])
-    >>> sorted(labels[pseudo_balanced(labels, 4, n_classes=2, seed=0)].tolist())
-    [0, 0, 1]
-    """
-    if type(size) is not int or size < 1:
-        raise InvalidOption(f"clothing1m: subset must be a number of images from 1, got {size!r}")
-    if type(seed) is not int or seed < 0:
-        raise InvalidOption(f"clothing1m: seed must be an integer from 0, got {seed!r}")
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(labels))
-    shuffled = labels[order]
-    by_class = np.argsort(shuffled, kind="stable")
-    starts = np.searchsorted(shuffled[by_class], shuffled[by_class])
-    earlier = np.empty(len(labels), dtype=np.int64)  # of the same class and before it in the order
-    earlier[by_class] = np.arange(len(labels)) - starts
-    accepted = order[earlier < size / n_classes][:size]
-    return np.asarray(rng.permutation(accepted))
 
 
 def _list(root: Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Augmentations vary images while they are learned. A new one is one file and one line in `AUGMENTS`."""
+"""Random augmentations of training images. A new one is one file and one line in `AUGMENTS`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,11 @@ def make_augment(name: str, **options: Any) -> "Augment":
     eigenclean.errors.InvalidOption: augment: name must be one of ..., got 'crop-flop'; did you mean 'crop-flip'?
     """
     check_name(name, AUGMENTS, by="augment", what="name")
-    module, kind, usual = AUGMENTS[name]
-    made: type[Augment] = getattr(import_module(module), kind)
+    module, class_name, defaults = AUGMENTS[name]
+    augment_class: type[Augment] = getattr(import_module(module), class_name)
     for option in options:
-        check_name(option, made.__dataclass_fields__, by=f"augment {name}", what="option")
-    return made(**{**usual, **options})
+        check_name(option, augment_class.__dataclass_fields__, by=f"augment {name}", what="option")
+    return augment_class(**{**defaults, **options})
 
 
 def augmentation_by_name(name: str, *, images: bool) -> "Augment | None":

@@ -1,4 +1,4 @@
-"""What every augmentation is: images in, varied images out, all randomness from a generator that is given."""
+"""The interface of augmentations: images and a random generator in, augmented images out."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from eigenclean.errors import InvalidData, InvalidOption
 
 @dataclass(frozen=True)
 class Augment(ABC):
-    """Varies each image of a batch in its own way, without a loop over images; its fields are its options.
+    """Augments each image of a batch independently, without a loop over images; its fields are its options.
 
-    Pixels may have any scale and type, where zero is black. Numbers are drawn on the generator's device, so a seed
-    gives the same result wherever the images are.
+    Pixels may have any scale and type, where zero is black. Random numbers are drawn on the generator's device, so
+    a seed gives the same result on every device.
     """
 
     @abstractmethod
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """The images (n x C x H x W), varied; those given are not changed."""
+        """Augmented copies of the images (n x C x H x W)."""
 
     def eval_transform(self, images: Tensor) -> Tensor:
-        """The images as networks see them when nothing is random: of the same size as the varied ones."""
+        """The deterministic transform for evaluation; its images have the size of the augmented ones."""
         return images
 
 
@@ -34,7 +34,7 @@ def check_images(images: Tensor, *, by: str) -> tuple[int, int, int, int]:
     return n, channels, height, width
 
 
-def check_share(value: float, *, by: str, what: str) -> None:
+def check_fraction(value: float, *, by: str, what: str) -> None:
     """Raise `InvalidOption` unless ``value`` is from 0 to 1."""
     if not 0 <= value <= 1:
         raise InvalidOption(f"{by}: {what} must be from 0 to 1, got {value}")
@@ -49,7 +49,7 @@ def check_size(size: int | None, *, by: str) -> None:
 def centre_crop(images: Tensor, size: int, *, by: str) -> Tensor:
     """The middle ``size`` x ``size`` pixels, a view.
 
-    >>> centre_crop(torch.arange(16).view(1, 1, 4, 4), 2, by="me").tolist()
+    >>> centre_crop(torch.arange(16).view(1, 1, 4, 4), 2, by="augment").tolist()
     [[[[5, 6], [9, 10]]]]
     """
     _, _, height, width = check_images(images, by=by)
@@ -62,6 +62,6 @@ def centre_crop(images: Tensor, size: int, *, by: str) -> Tensor:
     return images[:, :, top : top + size, left : left + size]
 
 
-def flipped(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """Which of n images are turned left to right."""
-    return torch.rand(n, generator=generator, device=generator.device) < share
+def draw_flips(n: int, probability: float, generator: torch.Generator) -> Tensor:
+    """A mask of the images to flip horizontally."""
+    return torch.rand(n, generator=generator, device=generator.device) < probability

@@ -1,4 +1,4 @@
-"""No augmentation: for data that have no left and right, and for comparisons."""
+"""No augmentation: for data where left and right matter, and for comparisons."""
 
 from dataclasses import dataclass
 
@@ -18,5 +18,5 @@ class Unchanged(Augment):
     """
 
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """The images themselves."""
+        """The given images."""
         return images

@@ -12,7 +12,7 @@ _CHANNELS = (1, 3, 4)
 
 
 class ChannelFirstImages:
-    """Images that are decoded when they are looked at, seen as an array of n x C x H x W bytes.
+    """Images that are decoded on access, presented as an array of n x C x H x W bytes.
 
     Args:
         files: acts like an array of uint8, n x H x W (x C), such as `ImageFiles`.
@@ -31,20 +31,20 @@ class ChannelFirstImages:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As an array's."""
+        """n, channels, height, width."""
         height, width, *channels = self.files.shape[1:]
         return len(self), *(channels or [1]), height, width
 
     def __getitem__(self, rows: Any) -> Array:
-        """Some images, decoded."""
+        """The images of these rows, decoded."""
         return as_images(self.files[self.rows[rows]], by="images")
 
-    def only(self, rows: Any) -> "ChannelFirstImages":
-        """Some of them, still in their files."""
+    def take(self, rows: Any) -> "ChannelFirstImages":
+        """The images of these rows, not decoded yet."""
         return ChannelFirstImages(self.files, self.rows[rows])
 
     def digest(self) -> str:
-        """A fingerprint of which images they are."""
+        """A fingerprint of the files and rows."""
         return blake2b(f"{self.files.fingerprint()} {self.rows.tolist()}".encode(), digest_size=16).hexdigest()
 
 
@@ -53,13 +53,13 @@ def as_images(X: Any, *, by: str) -> Array:
 
     n x H x W are images of one channel; n x H x W x C become n x C x H x W.
 
-    >>> as_images(np.zeros((5, 8, 8, 3), dtype=np.uint8), by="me").shape
+    >>> as_images(np.zeros((5, 8, 8, 3), dtype=np.uint8), by="images").shape
     (5, 3, 8, 8)
     """
     images: Array = np.asanyarray(X)
     if images.dtype == object:
         sizes = sorted({np.shape(image) for image in images.tolist()})
-        raise InvalidData(f"{by}: images must all have one size, got {_listed(sizes)}; resize them first")
+        raise InvalidData(f"{by}: images must all have one size, got {_list_sizes(sizes)}; resize them first")
     if images.dtype.kind not in "uif" or images.ndim not in (3, 4) or 0 in images.shape:
         raise InvalidData(
             f"{by}: images must be numbers, n x height x width (x channels), "
@@ -77,6 +77,6 @@ def as_images(X: Any, *, by: str) -> Array:
     return images
 
 
-def _listed(sizes: list[tuple[int, ...]]) -> str:
-    shown = [" x ".join(map(str, size)) for size in sizes[:3]]
-    return ", ".join(shown) + (" and others" if len(sizes) > 3 else "")
+def _list_sizes(sizes: list[tuple[int, ...]]) -> str:
+    listed = [" x ".join(map(str, size)) for size in sizes[:3]]
+    return ", ".join(listed) + (" and others" if len(sizes) > 3 else "")

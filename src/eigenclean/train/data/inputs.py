@@ -1,4 +1,4 @@
-"""What a classifier is given, made ready for its network: feature vectors or images, labels as numbers."""
+"""Inputs of a classifier, checked and standardised: feature vectors or images."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,29 +15,28 @@ from eigenclean.train.data.scaling import Scaling, image_scaling
 
 @dataclass(frozen=True, eq=False)
 class InputSpec:
-    """The form of the inputs, learned from the training data.
+    """Shape and standardisation of the inputs, from the training data.
 
     Attributes:
         shape: number of features, or channels, height and width.
-        scaling: of columns, or of channels.
-        augment: how images are varied; None if they are not.
+        scaling: standardisation of the columns, or of the channels.
+        augment: random augmentation of training images; None without.
     """
 
     shape: int | tuple[int, ...]
     scaling: Scaling
-
     augment: Any = None
 
     @classmethod
-    def of(cls, array: Array | ChannelFirstImages, scale: str, augment: Any = None) -> "InputSpec":
-        """Learn from checked inputs; ``scale`` says what images are standardised by."""
+    def fit(cls, array: Array | ChannelFirstImages, scale: str, augment: Any = None) -> "InputSpec":
+        """Measure checked inputs; ``scale`` says how images are standardised, see `image_scaling`."""
         if array.ndim == 2 and not isinstance(array, ChannelFirstImages):
-            return cls(array.shape[1], Scaling.of(array), augment)
+            return cls(array.shape[1], Scaling.fit(array), augment)
         return cls(tuple(array.shape[1:]), image_scaling(array, scale), augment)
 
     @property
-    def seen(self) -> int | tuple[int, ...]:
-        """The shape that networks see: of the varied images."""
+    def network_shape(self) -> int | tuple[int, ...]:
+        """Shape of one input of the network: that of the transformed images."""
         if isinstance(self.shape, int) or self.augment is None:
             return self.shape
         import torch
@@ -49,33 +48,33 @@ class InputSpec:
         """Whether inputs are images."""
         return not isinstance(self.shape, int)
 
-    def checked(self, X: Any, *, by: str) -> Array | ChannelFirstImages:
-        """Inputs of the same form, or a sentence."""
+    def check(self, X: Any, *, by: str) -> Array | ChannelFirstImages:
+        """``X`` as an array; `InvalidData` unless its shape is that of the training data."""
         array = as_inputs(X, by=by)
         shape = tuple(array.shape[1:]) if array.ndim > 2 else int(array.shape[1])
         if shape != self.shape:
-            raise InvalidData(f"{by}: fitted on {_words(self.shape)}, got {_words(shape)}")
+            raise InvalidData(f"{by}: fitted on {_describe(self.shape)}, got {_describe(shape)}")
         return array
 
     def pool(self, array: Array | ChannelFirstImages, codes: Ints, classes: Array, ids: Array | None = None) -> Any:
-        """The samples as networks see them; images are scaled batch by batch, features at once."""
+        """A pool of these samples; images are standardised batch by batch, features at once."""
         from eigenclean.train.data.pool import Pool
 
         if isinstance(array, ChannelFirstImages) or self.are_images:
             eval_transform = None if self.augment is None else self.augment.eval_transform
-            return Pool.of(array, codes, classes, ids, self.scaling, eval_transform)
-        return Pool.of(self.scaling(array), codes, classes, ids)
+            return Pool.from_arrays(array, codes, classes, ids, self.scaling, eval_transform)
+        return Pool.from_arrays(self.scaling(array), codes, classes, ids)
 
-    def labelled(self, given: Any, classes: Array, *, by: str) -> Any:
-        """A pool of a pair (X, y) whose labels are among the classes."""
-        X, y = given
-        array = self.checked(X, by=by)
+    def labelled_pool(self, samples: tuple[Any, Any], classes: Array, *, by: str) -> Any:
+        """A pool of a pair (X, y) whose labels must be among the classes."""
+        X, y = samples
+        array = self.check(X, by=by)
         labels = check_labels(as_vector(y), by=by, n_rows=len(array))
         return self.pool(array, locate_labels(labels, classes, by=by), classes, check_ids(None, len(array), by=by))
 
 
 def as_inputs(X: Any, *, by: str) -> Array | ChannelFirstImages:
-    """Features as n x d, images as n x C x H x W, finite; those in files stay there."""
+    """Features as n x d or images as n x C x H x W, all finite; images in files are not read yet."""
     if isinstance(X, ChannelFirstImages):
         return X
     if isinstance(X, LazyImages):
@@ -86,11 +85,11 @@ def as_inputs(X: Any, *, by: str) -> Array | ChannelFirstImages:
 
 
 def take_rows(array: Array | ChannelFirstImages | LazyImages, rows: Any) -> Array | ChannelFirstImages:
-    """Some of the inputs; those in files stay there."""
+    """The inputs of these rows; images in files are not read yet."""
     if isinstance(array, LazyImages):
         array = ChannelFirstImages(array)
-    return array.only(rows) if isinstance(array, ChannelFirstImages) else np.asarray(array[rows])
+    return array.take(rows) if isinstance(array, ChannelFirstImages) else np.asarray(array[rows])
 
 
-def _words(shape: int | tuple[int, ...]) -> str:
+def _describe(shape: int | tuple[int, ...]) -> str:
     return f"{shape} features" if isinstance(shape, int) else f"images of {' x '.join(map(str, shape))}"

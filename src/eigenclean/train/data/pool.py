@@ -1,4 +1,4 @@
-"""All samples, in one place: a tensor on the device, from which batches are taken by index."""
+"""The samples of a training run as tensors on one device, from which batches are taken by index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,22 +11,22 @@ from torch import Tensor
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.train.data.images import ChannelFirstImages
-from eigenclean.train.data.scaling import Scaling, unit_of
+from eigenclean.train.data.scaling import Scaling, max_pixel
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Inputs and given labels of the whole data set; nothing here knows the right ones.
+    """Inputs and given labels of a data set; the true labels are not known here.
 
     Attributes:
         inputs: n x …; images as n x C x H x W, bytes or numbers, or in files.
         codes: class number of each given label.
-        classes: the classes as the user knows them.
+        classes: the class labels, by class number.
         ids: id of each row.
-        mean: what to subtract from each channel of images; None leaves inputs alone.
-        scale: what to divide it by.
-        eval_transform: what is done to images that are not varied, such as cutting out the middle.
-        trusted: True for labels that people have confirmed, whatever a selector says; None when there are none.
+        mean: subtracted from each channel of images; None for inputs that are not standardised here.
+        scale: divisor of each channel.
+        eval_transform: deterministic transform of images for evaluation, such as a centre crop.
+        trusted: mask of the labels that a person has confirmed; None when there are none.
     """
 
     inputs: Tensor | ChannelFirstImages
@@ -39,7 +39,7 @@ class Pool:
     trusted: Tensor | None = None
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         inputs: Array | ChannelFirstImages,
         codes: Ints,
@@ -48,21 +48,21 @@ class Pool:
         scaling: Scaling | None = None,
         eval_transform: Callable[[Tensor], Tensor] | None = None,
     ) -> "Pool":
-        """A pool of NumPy arrays; the inputs are taken over without a copy where torch can.
+        """A pool of NumPy arrays, which are not copied where torch can share their memory.
 
-        >>> Pool.of(np.zeros((2, 3), np.float32), np.array([1, 0]), np.array(["cat", "dog"])).labels
+        >>> Pool.from_arrays(np.zeros((2, 3), np.float32), np.array([1, 0]), np.array(["cat", "dog"])).labels
         array(['dog', 'cat'], dtype='<U3')
         """
         rows = np.arange(len(codes)) if ids is None else ids
-        numbers = torch.from_numpy(codes.astype(np.int64))
-        held = inputs if isinstance(inputs, ChannelFirstImages) else _tensor(inputs)
+        code_tensor = torch.from_numpy(codes.astype(np.int64))
+        stored = inputs if isinstance(inputs, ChannelFirstImages) else _tensor(inputs)
         if scaling is None:
-            return cls(held, numbers, classes, rows)
-        unit = unit_of(inputs)
+            return cls(stored, code_tensor, classes, rows)
+        unit = max_pixel(inputs)
         mean, scale = (
             torch.from_numpy(unit * value).float()[:, None, None] for value in (scaling.mean, scaling.scale)
         )
-        return cls(held, numbers, classes, rows, mean, scale, eval_transform)
+        return cls(stored, code_tensor, classes, rows, mean, scale, eval_transform)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -74,23 +74,23 @@ class Pool:
 
     @cached_property
     def labels(self) -> Array:
-        """The given labels as the user knows them."""
+        """The given labels."""
         return np.asarray(self.classes[self.codes.cpu().numpy()])
 
     def raw(self, rows: Tensor | slice) -> Tensor:
-        """Some inputs as they are, as floating-point numbers."""
+        """The inputs of these rows as floating-point numbers, neither augmented nor standardised."""
         if isinstance(self.inputs, ChannelFirstImages):
-            wanted = rows if isinstance(rows, slice) else rows.cpu().numpy()
-            return torch.from_numpy(self.inputs[wanted]).to(self.codes.device).float()
+            index = rows if isinstance(rows, slice) else rows.cpu().numpy()
+            return torch.from_numpy(self.inputs[index]).to(self.codes.device).float()
         inputs = self.inputs[rows]
         return inputs if inputs.is_floating_point() else inputs.float()
 
     def scaled(self, inputs: Tensor) -> Tensor:
-        """What `raw` gave, on the scale that networks see."""
+        """Raw inputs, standardised."""
         return inputs if self.mean is None or self.scale is None else (inputs - self.mean) / self.scale
 
-    def take(self, rows: Tensor | slice) -> Tensor:
-        """Some inputs as networks see them when nothing is varied."""
+    def eval_inputs(self, rows: Tensor | slice) -> Tensor:
+        """The inputs of these rows for evaluation: not augmented, standardised."""
         raw = self.raw(rows)
         return self.scaled(raw if self.eval_transform is None else self.eval_transform(raw))
 
@@ -101,9 +101,9 @@ class Pool:
         trusted = None if self.trusted is None else self.trusted.to(device)
         return replace(self, inputs=inputs, codes=self.codes.to(device), mean=mean, scale=scale, trusted=trusted)
 
-    def trusting(self, rows: Bools) -> "Pool":
-        """The same pool with labels that people have confirmed in those rows."""
-        return replace(self, trusted=torch.from_numpy(rows.copy()) if rows.any() else None)
+    def with_trusted(self, mask: Bools) -> "Pool":
+        """The same pool with the labels marked in ``mask`` confirmed by a person."""
+        return replace(self, trusted=torch.from_numpy(mask.copy()) if mask.any() else None)
 
     def digest(self) -> str:
         """A fingerprint of inputs and labels."""
@@ -118,13 +118,13 @@ class Pool:
 
 
 def as_doubles(values: Tensor) -> Float64s:
-    """A tensor as NumPy doubles, the precision detectors decide in."""
+    """A tensor as float64 array: detectors compute in double precision."""
     doubles: Float64s = values.double().cpu().numpy()
     return doubles
 
 
 def _tensor(array: Array) -> Tensor:
-    # torch warns of arrays that may not be written to (mapped files), though nothing here writes to them.
+    # Read-only arrays (memory maps) are copied: torch warns of them, although nothing here writes to them.
     return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 

@@ -1,4 +1,4 @@
-"""Inputs on one scale, as networks like them: columns of features, channels of images."""
+"""Standardisation of inputs: of the columns of features, of the channels of images."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ CONSTANTS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
 }
 MEASURED = "measured"
-_ENOUGH = 10_000  # images whose mean is that of all of them to three digits
+_SAMPLE_SIZE = 10_000  # images; their mean agrees with that of all images to three digits
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What to subtract from each column and what to divide it by.
+    """Mean and scale of each column or channel.
 
-    >>> Scaling.of(np.array([[0.0, 5.0], [2.0, 5.0]]))(np.array([[4.0, 5.0]]))
+    >>> Scaling.fit(np.array([[0.0, 5.0], [2.0, 5.0]]))(np.array([[4.0, 5.0]]))
     array([[3., 0.]], dtype=float32)
     """
 
@@ -34,22 +34,22 @@ class Scaling:
     scale: Float64s
 
     @classmethod
-    def of(cls, features: Array) -> "Scaling":
-        """Learn from these rows, a piece at a time; a constant column is not stretched."""
+    def fit(cls, features: Array) -> "Scaling":
+        """Mean and standard deviation of each column, chunk by chunk; the scale of a constant column is 1."""
         scaler = StandardScaler()
-        for part in row_chunks(len(features), features.shape[1] * 8):
-            scaler.partial_fit(features[part].astype(np.float64, copy=False))
+        for chunk in row_chunks(len(features), features.shape[1] * 8):
+            scaler.partial_fit(features[chunk].astype(np.float64, copy=False))
         return cls(np.asarray(scaler.mean_), np.asarray(scaler.scale_))
 
     def __call__(self, features: Array) -> Array:
-        """The rows on that scale, as float32."""
+        """The standardised rows as float32."""
         scaled = np.empty(features.shape, dtype=np.float32)
-        for part in row_chunks(len(features), features.shape[1] * 8):
-            scaled[part] = (features[part] - self.mean) / self.scale
+        for chunk in row_chunks(len(features), features.shape[1] * 8):
+            scaled[chunk] = (features[chunk] - self.mean) / self.scale
         return scaled
 
 
-def image_scaling(images: Array | ChannelFirstImages, how: str = MEASURED) -> Scaling:
+def image_scaling(images: Array | ChannelFirstImages, method: str = MEASURED) -> Scaling:
     """Mean and deviation of each channel of n x C x H x W images: measured, or by a name from `CONSTANTS`.
 
     They are for pixels from 0 to 1. Images stay as they are in memory and are scaled batch by batch.
@@ -61,26 +61,26 @@ def image_scaling(images: Array | ChannelFirstImages, how: str = MEASURED) -> Sc
         ...
     eigenclean.errors.InvalidData: scale 'cifar10' is for images of 3 channels, got 1; take 'measured'
     """
-    check_name(how, (MEASURED, *CONSTANTS), by="recipe", what="scale")
+    check_name(method, (MEASURED, *CONSTANTS), by="recipe", what="scale")
     channels = images.shape[1]
-    if how != MEASURED:
-        mean, deviation = (np.array(values) for values in CONSTANTS[how])
+    if method != MEASURED:
+        mean, deviation = (np.array(values) for values in CONSTANTS[method])
         if channels != len(mean):
             raise InvalidData(
-                f"scale {how!r} is for images of {len(mean)} channels, got {channels}; take {MEASURED!r}"
+                f"scale {method!r} is for images of {len(mean)} channels, got {channels}; take {MEASURED!r}"
             )
         return Scaling(mean, deviation)
-    step = max(1, len(images) // _ENOUGH)
-    seen = images[::step]
+    step = max(1, len(images) // _SAMPLE_SIZE)
+    sample = images[::step]
     sums = np.zeros((2, channels))
-    for part in row_chunks(len(seen), seen[0].size * 8):
-        pixels = seen[part] / unit_of(images)
+    for chunk in row_chunks(len(sample), sample[0].size * 8):
+        pixels = sample[chunk] / max_pixel(images)
         sums += [pixels.sum(axis=(0, 2, 3)), (pixels**2).sum(axis=(0, 2, 3))]
-    mean, square = sums / (len(seen) * seen.shape[2] * seen.shape[3])
+    mean, square = sums / (len(sample) * sample.shape[2] * sample.shape[3])
     deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
     return Scaling(mean, np.where(deviation > 1e-6, deviation, 1.0))
 
 
-def unit_of(images: Array | ChannelFirstImages) -> float:
-    """What the brightest pixel is: 255 for bytes, 1 for numbers."""
+def max_pixel(images: Array | ChannelFirstImages) -> float:
+    """Value of the brightest pixel: 255 for bytes, 1 for floating-point images."""
     return 255.0 if images.dtype == np.uint8 else 1.0

@@ -1,1 +1,1 @@
-"""The training loop."""
+"""The training loop below the engine: one epoch, the state of each network, evaluation, several processes."""

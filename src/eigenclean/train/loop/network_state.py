@@ -1,4 +1,4 @@
-"""One network in training, with everything that belongs to it."""
+"""The state of one network in training: weights, optimiser, loss, current selection, random generators."""
 
 import numpy as np
 import torch
@@ -10,29 +10,33 @@ from eigenclean.arrays import Bools
 from eigenclean.losses.base import Loss
 from eigenclean.train.component import ComponentSpec
 from eigenclean.train.data.pool import Pool
-from eigenclean.train.loop.batching import in_batches, recycled
-from eigenclean.train.loop.margins import MarginHistory
+from eigenclean.train.loop.batches import repeated_batches, shuffled_batches
+from eigenclean.train.loop.history import MarginHistory
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import Memory
 from eigenclean.train.steps.base import Step
 
-Rows = tuple[Tensor, Tensor | None]  # of a batch: kept samples, and others for steps that use them
+BatchRows = tuple[Tensor, Tensor | None]  # rows of the kept samples, and of the others for steps that use them
 
 
 class NetworkState:
-    """A network, its optimiser, its loss, its order of samples, and what it learns from now.
+    """A network with everything that is particular to its training.
 
     Attributes:
-        optimiser_name: which one it is, as `Optimiser` calls it.
-        loss: set by the engine when a stage begins; it lives on through stages that share it.
+        net: the network, as accelerate has wrapped it.
+        optimiser: its torch optimiser.
+        optimiser_name: name of the optimiser in `Optimiser`.
+        loss: its loss, set by the engine when a stage begins; kept through stages with an equal ``loss_spec``.
         loss_spec: what the loss was built from.
-        selection: None until the first selection.
-        selector_memory: what its selector keeps from one selection to the next.
-        margins: how clearly each label has won so far, if a selector wants to know.
-        trained_on: which samples it has learned from in this epoch (or the last), as labelled.
+        selection: the samples to train on; None until the first selection.
+        weight: of each sample, from the selection; None when all weights are 1.
+        target: of each sample, from the selection; by default the given labels.
+        selector_memory: what the selector keeps about this network from one selection to the next.
+        margins: mean margin of each label so far, if a selector needs it.
+        trained_on: mask of the samples whose labels were used in this epoch, or in the last one between epochs.
         shuffle_generator: draws the order of the samples.
-        augmentation_generator: draws how images are varied.
+        augmentation_generator: draws the augmentations of images.
     """
 
     loss: Loss
@@ -45,51 +49,53 @@ class NetworkState:
         self.optimiser_name = optimiser_name
         self.loss_spec: ComponentSpec | None = None
         self.selection: Selection | None = None
+        self.weight: Tensor | None = None
+        self.target = pool.codes
         self.selector_memory: Memory = {}
         self.margins: MarginHistory | None = None
         self.trained_on: Bools = np.zeros(len(pool), dtype=bool)
         self.shuffle_generator = torch.Generator().manual_seed(seed)
         self.augmentation_generator = torch.Generator(pool.codes.device).manual_seed(seed)
-        self.weight: Tensor | None = None
-        self.target = pool.codes
         self._pool = pool
 
     def set_selection(self, selection: Selection) -> None:
-        """Learn from these samples from now on."""
+        """Train on this selection from now on."""
         device = self._pool.codes.device
         self.selection = selection
-        self._rows = torch.from_numpy(selection.rows)
-        self._rest = torch.from_numpy(np.flatnonzero(~selection.keep if selection.rest is None else selection.rest))
-        alike = bool((selection.weight[selection.keep] == 1).all())
-        self.weight = None if alike else torch.from_numpy(selection.weight).to(device, torch.float32)
+        self._kept_rows = torch.from_numpy(selection.rows)
+        rest = ~selection.keep if selection.rest is None else selection.rest
+        self._rest_rows = torch.from_numpy(np.flatnonzero(rest))
+        all_weights_one = bool((selection.weight[selection.keep] == 1).all())
+        self.weight = None if all_weights_one else torch.from_numpy(selection.weight).to(device, torch.float32)
         target = selection.target
         self.target = self._pool.codes if target is None else torch.from_numpy(target).to(device)
         if self.target.is_floating_point():
             self.target = self.target.float()
 
-    def batches(self, step: Step, size: int) -> list[Rows]:
-        """The rows of an epoch, in a new random order."""
-        count = step.n_batches(len(self._rows), len(self._rest), size)
+    def batches(self, step: Step, size: int, *, use_rest: bool = False) -> list[BatchRows]:
+        """The batches of an epoch in a new random order; with ``use_rest`` each has rows of the rest too."""
+        count = step.n_batches(len(self._kept_rows), len(self._rest_rows), size)
         if count is None:
-            kept = in_batches(self._rows, size, self.shuffle_generator)
+            kept = shuffled_batches(self._kept_rows, size, self.shuffle_generator)
         else:
-            kept = recycled(self._rows, size, count, self.shuffle_generator)
-        if not step.uses_rest or len(self._rest) == 0:
+            kept = repeated_batches(self._kept_rows, size, count, self.shuffle_generator)
+        if not use_rest or len(self._rest_rows) == 0:
             return [(rows, None) for rows in kept]
-        return list(zip(kept, recycled(self._rest, size, len(kept), self.shuffle_generator), strict=True))
+        rest = repeated_batches(self._rest_rows, size, len(kept), self.shuffle_generator)
+        return list(zip(kept, rest, strict=True))
 
 
 def make_optimiser(net: nn.Module, settings: Optimiser) -> TorchOptimiser:
-    """The torch optimiser for these settings."""
+    """The torch optimiser with these settings."""
     if settings.name == "sgd":
         return SGD(net.parameters(), lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay)
-    kind = Adam if settings.name == "adam" else AdamW
+    optimiser_class = Adam if settings.name == "adam" else AdamW
     betas = (settings.momentum, 0.999)
-    return kind(net.parameters(), lr=settings.lr, betas=betas, weight_decay=settings.weight_decay)
+    return optimiser_class(net.parameters(), lr=settings.lr, betas=betas, weight_decay=settings.weight_decay)
 
 
-def follow_schedule(optimiser: TorchOptimiser, settings: Optimiser, epoch: int) -> None:
-    """Set what the settings say about that epoch."""
+def apply_schedule(optimiser: TorchOptimiser, settings: Optimiser, epoch: int) -> None:
+    """Set learning rate, momentum and weight decay of that epoch, counted from the last restart."""
     momentum = settings.momentum_at(epoch)
     for group in optimiser.param_groups:
         group["lr"], group["weight_decay"] = settings.lr_at(epoch), settings.weight_decay

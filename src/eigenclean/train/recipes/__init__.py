@@ -12,7 +12,7 @@ from eigenclean.train.recipes.dst import dst
 from eigenclean.train.recipes.forward import forward
 from eigenclean.train.recipes.longremix import longremix
 from eigenclean.train.recipes.robust_losses import bootstrap, elr, elr_fine, gce, gce_fine, sce, sce_fine
-from eigenclean.train.recipes.sieves import cores2, crust, topofilter
+from eigenclean.train.recipes.sample_selection import cores2, crust, topofilter
 from eigenclean.train.recipes.standard import fine, judge, standard
 
 RECIPES: dict[str, Callable[..., Recipe]] = {

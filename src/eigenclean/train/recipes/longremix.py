@@ -1,12 +1,12 @@
-"""LongReMix: DivideMix twice, the second time guided by what the first found clean again and again."""
+"""LongReMix: DivideMix twice; the second run starts from the samples that the first repeatedly found clean."""
 
 import dataclasses
 from typing import Any
 
-from eigenclean.train.presets import choose
+from eigenclean.train.presets import resolve_preset
 from eigenclean.train.recipe import Recipe, Stage
-from eigenclean.train.recipes.dividemix import OWN, halves, mixmatch
-from eigenclean.train.recipes.frame import assembled
+from eigenclean.train.recipes.builders import recipe_of
+from eigenclean.train.recipes.dividemix import DIVIDEMIX_PRESETS, half_batches, mixmatch
 from eigenclean.train.selectors import Guided, Persistent
 
 
@@ -18,41 +18,43 @@ def longremix(
     warm_up: int | None = None,
     epochs: int | None = None,
 ) -> Recipe:
-    """Look for a core of high confidence, then train fresh networks that trust it (Cordeiro et al., 2023).
+    """Find a core of confidently clean samples, then train fresh networks that trust it (Cordeiro et al., 2023).
 
     Args:
         preset: a name from `PRESETS`.
         lambda_u: weight of the samples whose labels are not trusted.
         threshold: labels are found clean when the posterior is above it.
-        window: divisions in a row in which a label must be found clean.
+        window: consecutive divisions in which a label must be found clean.
         warm_up: epochs before the first division, of each stage.
         epochs: of each stage.
 
     >>> [stage.restart for stage in longremix().stages]
     [False, False, True, False]
     """
-    own = {name: {**table, "epochs": 300} if table.get("epochs") == 301 else table for name, table in OWN.items()}
-    chosen = choose(preset, own, warm_up=warm_up, epochs=epochs)
-    first, rest = chosen.warm_up, chosen.epochs - chosen.warm_up
-    judged: dict[str, Any] = {
+    overrides = {
+        name: {**table, "epochs": 300} if table.get("epochs") == 301 else table
+        for name, table in DIVIDEMIX_PRESETS.items()
+    }
+    settings = resolve_preset(preset, overrides, warm_up=warm_up, epochs=epochs)
+    first, rest = settings.warm_up, settings.epochs - settings.warm_up
+    small_loss: dict[str, Any] = {
         "name": "small-loss",
         "options": {"head": None, "threshold": threshold},
         "learn_from": "all",
     }
-    lasting = Persistent(**judged, soft=True, window=window, core_after=chosen.epochs // 2)
-    steady = dataclasses.replace(
-        chosen.optimiser, milestones=(), fade=None
-    )  # the search for the core never slows down
-    mixed = dataclasses.replace(halves(preset, chosen), milestones=(), fade=None)
+    persistent = Persistent(**small_loss, soft=True, window=window, core_after=settings.epochs // 2)
+    # The search for the core has a constant learning rate.
+    warm_up_optimiser = dataclasses.replace(settings.optimiser, milestones=(), fade=None)
+    mixmatch_optimiser = dataclasses.replace(half_batches(preset, settings), milestones=(), fade=None)
     stages = (
-        Stage(first, dataclasses.replace(lasting, watch=True), warm_up=True, optimiser=steady),
-        Stage(rest, lasting, step=mixmatch(preset, lambda_u), optimiser=mixed),
+        Stage(first, dataclasses.replace(persistent, watch=True), warm_up=True, optimiser=warm_up_optimiser),
+        Stage(rest, persistent, step=mixmatch(preset, lambda_u), optimiser=mixmatch_optimiser),
         Stage(first, warm_up=True, restart=True),
         Stage(
             rest,
-            Guided(**judged, soft=True),
+            Guided(**small_loss, soft=True),
             step=mixmatch(preset, lambda_u, through="all"),
-            optimiser=halves(preset, chosen),
+            optimiser=half_batches(preset, settings),
         ),
     )
-    return assembled("longremix", chosen, stages, networks=2)
+    return recipe_of("longremix", settings, stages, networks=2)

@@ -3,18 +3,18 @@
 from typing import Any
 
 from eigenclean.train.component import ComponentSpec
-from eigenclean.train.presets import choose
+from eigenclean.train.presets import resolve_preset
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes.frame import selecting, two_stages
+from eigenclean.train.recipes.builders import two_stages, with_detector
 
 # With robust losses the paper warms up for 50 epochs; on Clothing1M the learning rate is halved and drops once.
-_FRAME: dict[str, dict[str, Any]] = {
+_PRESETS: dict[str, dict[str, Any]] = {
     "cifar10": {"warm_up": 50},
     "cifar100": {"warm_up": 50},
     "clothing1m": {"optimiser": {"lr": 0.001, "milestones": (5,)}},
 }
-_GCE: dict[str, dict[str, Any]] = {  # the one exception that the paper names
-    **_FRAME,
+_GCE_PRESETS: dict[str, dict[str, Any]] = {  # the one exception that the paper names
+    **_PRESETS,
     "cifar100": {"warm_up": 50, "optimiser": {"lr": 0.01, "weight_decay": 1e-4, "gamma": 0.1}},
 }
 _SCE = {"cifar100": (1.0, 0.4)}  # α and β; elsewhere 0.1 and 1
@@ -36,8 +36,8 @@ def bootstrap(
     ComponentSpec('bootstrap', kind='hard', detach=True)
     """
     options = {"kind": kind, **({} if beta is None else {"beta": beta}), "detach": detach}
-    chosen = choose(preset, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("bootstrap", chosen, loss=ComponentSpec("bootstrap", options))
+    settings = resolve_preset(preset, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    return two_stages("bootstrap", settings, loss=ComponentSpec("bootstrap", options))
 
 
 def gce(
@@ -53,12 +53,12 @@ def gce(
     >>> gce("cifar100").optimiser.lr
     0.01
     """
-    chosen = choose(preset, _GCE, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    settings = resolve_preset(preset, _GCE_PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
     options: dict[str, Any] = {"q": q}
     if truncate is not None:  # from the first drop of the learning rate on, as the reference does
-        start = chosen.optimiser.milestones[0] if chosen.optimiser.milestones else chosen.warm_up
+        start = settings.optimiser.milestones[0] if settings.optimiser.milestones else settings.warm_up
         options |= {"truncate": truncate, "start": start, "every": 10}
-    return two_stages("gce", chosen, loss=ComponentSpec("gce", options))
+    return two_stages("gce", settings, loss=ComponentSpec("gce", options))
 
 
 def sce(
@@ -75,10 +75,10 @@ def sce(
     >>> sce("cifar100").stages[0].loss
     ComponentSpec('sce', alpha=1.0, beta=0.4, clip=-4.0)
     """
-    usual = _SCE.get(preset, (0.1, 1.0))
-    options = {"alpha": usual[0] if alpha is None else alpha, "beta": usual[1] if beta is None else beta}
-    chosen = choose(preset, _FRAME, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("sce", chosen, loss=ComponentSpec("sce", {**options, "clip": clip}))
+    defaults = _SCE.get(preset, (0.1, 1.0))
+    options = {"alpha": defaults[0] if alpha is None else alpha, "beta": defaults[1] if beta is None else beta}
+    settings = resolve_preset(preset, _PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    return two_stages("sce", settings, loss=ComponentSpec("sce", {**options, "clip": clip}))
 
 
 def elr(
@@ -94,12 +94,15 @@ def elr(
     >>> elr("cifar100").stages[0].loss
     ComponentSpec('elr', beta=0.9, lambda_=7.0)
     """
-    usual = _ELR.get(preset, (0.7, 3.0))
-    options = {"beta": usual[0] if beta is None else beta, "lambda_": usual[1] if lambda_ is None else lambda_}
-    chosen = choose(preset, _FRAME, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    return two_stages("elr", chosen, loss=ComponentSpec("elr", options))
+    defaults = _ELR.get(preset, (0.7, 3.0))
+    options = {
+        "beta": defaults[0] if beta is None else beta,
+        "lambda_": defaults[1] if lambda_ is None else lambda_,
+    }
+    settings = resolve_preset(preset, _PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    return two_stages("elr", settings, loss=ComponentSpec("elr", options))
 
 
-gce_fine = selecting(gce, "fine", "gce+fine")
-sce_fine = selecting(sce, "fine", "sce+fine")
-elr_fine = selecting(elr, "fine", "elr+fine")
+gce_fine = with_detector(gce, "fine", "gce+fine")
+sce_fine = with_detector(sce, "fine", "sce+fine")
+elr_fine = with_detector(elr, "fine", "elr+fine")

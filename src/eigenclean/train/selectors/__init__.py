@@ -1,17 +1,17 @@
-"""Selectors say what a network may learn from. A new one is one file and one line in `SELECTORS`."""
+"""Selectors choose the samples to train on. A new one is one file and one line in `SELECTORS`."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from eigenclean.detect import DETECTORS
 from eigenclean.names import check_name
-from eigenclean.train.component import checked
+from eigenclean.train.component import check_fields
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.averaged_losses import AveragedLosses
 from eigenclean.train.selectors.base import BatchSelector, Memory, Selector
 from eigenclean.train.selectors.crust import Crust
 from eigenclean.train.selectors.disagreement import Disagreement
-from eigenclean.train.selectors.for_detector import make_selector
 from eigenclean.train.selectors.from_detector import FromDetector
 from eigenclean.train.selectors.from_inputs import FromInputs
 from eigenclean.train.selectors.growing import Growing
@@ -21,8 +21,8 @@ from eigenclean.train.selectors.smallest_losses import SmallestLosses
 from eigenclean.train.selectors.two_losses import TwoLosses
 
 SELECTORS: dict[str, type[Selector]] = {
-    kind.kind: kind
-    for kind in (
+    selector_class.kind: selector_class
+    for selector_class in (
         KeepAll,
         FromDetector,
         FromInputs,
@@ -60,6 +60,28 @@ __all__ = [
 ]
 
 
+def make_selector(name: str, *, soft: bool = False, **options: Any) -> Selector:
+    """The selector with which training uses the detector of that name.
+
+    Usually this is `FromDetector`; a selector class whose ``default_for`` names the detector takes its place. The
+    ``training_options`` of the detector are set unless ``options`` overrides them.
+
+    Args:
+        name: a name from `DETECTORS`.
+        soft: for semi-supervised steps, which use the probability that a label is right.
+        options: further options of the detector.
+
+    >>> make_selector("fine")
+    FromDetector(name='fine', options={'cut.split': 'always'}, learn_from='kept', soft=False)
+    """
+    check_name(name, DETECTORS, by="selector", what="detector")
+    detector = DETECTORS[name]
+    defaults = {**detector.training_options, **(detector.semi_supervised_options if soft else {})}
+    special = [selector for selector in SELECTORS.values() if name in selector.default_for]
+    selector_class = special[0] if special else FromDetector
+    return selector_class.for_detector(name, {**defaults, **options}, soft=soft)
+
+
 def selector_from_dict(record: Mapping[str, Any]) -> Selector:
     """The selector that `Selector.to_dict` described.
 
@@ -68,7 +90,8 @@ def selector_from_dict(record: Mapping[str, Any]) -> Selector:
     """
     kind = record.get("kind") if isinstance(record, Mapping) else record
     check_name(kind, SELECTORS, by="selector", what="kind")
-    made = SELECTORS[str(kind)]
-    options = checked(record, ("kind", *(field.name for field in fields(made))), by=f"selector {kind}")
+    selector_class = SELECTORS[str(kind)]
+    allowed = ("kind", *(field.name for field in fields(selector_class)))
+    options = check_fields(record, allowed, by=f"selector {kind}")
     del options["kind"]
-    return made(**options)
+    return selector_class(**options)

@@ -1,4 +1,4 @@
-"""DivideMix's division of very noisy labels: a mixture on losses averaged over rounds (Li et al., 2020)."""
+"""DivideMix's division for very noisy labels: a mixture on losses averaged over selections (Li et al., 2020)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,12 +17,12 @@ from eigenclean.verdict import Verdict
 
 @dataclass(frozen=True)
 class AveragedLosses(Selector):
-    """The small-loss mixture on the mean of the last few rounds, each scaled to [0, 1].
+    """The small-loss mixture on the mean loss of the last few selections, each scaled to [0, 1].
 
     With a window of 1 it is ``FromDetector("small-loss", {"head": None}, "all", soft=True)``.
 
     Attributes:
-        window: rounds that are averaged.
+        window: number of selections that are averaged.
         threshold: samples are kept when the posterior of the component with the smaller mean is above it.
     """
 
@@ -39,11 +39,11 @@ class AveragedLosses(Selector):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The logits."""
+        """The logits, from which losses and suggested labels are computed."""
         return ("logits",)
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """The samples in the component of small losses, each with its posterior as weight."""
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples in the mixture component of small losses, weighted by its posterior."""
         classes, codes = encode_labels(evidence.labels)
         log_p = log_softmax(evidence.need("logits", by=f"selector {self.kind}"), axis=1)
         latest = scaled_to_unit(-log_p[np.arange(len(codes)), codes])[None]
@@ -57,21 +57,21 @@ class AveragedLosses(Selector):
         self, evidence: Evidence, classes: Array, log_p: Float64s, score: Float64s, p: Float64s
     ) -> Verdict:
         flagged = p <= self.threshold
-        likeliest = np.asarray(log_p.argmax(axis=1))
+        most_likely = np.asarray(log_p.argmax(axis=1))
         return Verdict(
             ids=evidence.ids,
             labels=evidence.labels,
             score=score,
             p_clean=p,
             flagged=flagged,
-            suggested=np.where(flagged, classes[likeliest], evidence.labels),
+            suggested=np.where(flagged, classes[most_likely], evidence.labels),
             suggested_confidence=np.where(flagged, (1 - p) * np.exp(log_p.max(axis=1)), p),
             made_by={"method": self.kind, "parameters": {"window": self.window}, "threshold": self.threshold},
         )
 
 
 def scaled_to_unit(losses: Float64s) -> Float64s:
-    """Smallest 0, largest 1.
+    """Losses scaled linearly so that the smallest is 0 and the largest 1.
 
     >>> scaled_to_unit(np.array([3.0, 1.0, 2.0]))
     array([1. , 0. , 0.5])
@@ -81,5 +81,5 @@ def scaled_to_unit(losses: Float64s) -> Float64s:
 
 
 def loss_mixture(score: Float64s, codes: Ints) -> Float64s:
-    """Posterior of the component with the higher scores, the smaller losses; one mixture for all classes."""
+    """Posterior of the component with the higher scores (smaller losses); one mixture for all classes."""
     return SharedMixtureCut().fit(score, codes).p_clean(score, codes)

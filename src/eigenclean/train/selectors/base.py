@@ -1,7 +1,7 @@
-"""What every selector is: evidence in, a selection out."""
+"""The interface of selectors: evidence about the samples in, a selection out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -17,37 +17,44 @@ Memory = dict[str, Array]
 
 @dataclass(frozen=True)
 class Selector(ABC):
-    """Chooses whom to learn from, as a value: it prints and compares by its options.
+    """Chooses the samples to train on. A selector is a value: it prints and compares by its options.
 
     Attributes:
         kind: name in the `SELECTORS` table.
-        scope: "pool" looks at all samples every few epochs, "batch" at each batch as it comes.
+        scope: "pool" selects from all samples every few epochs, "batch" inside each batch.
+        default_for: names of the detectors for which `make_selector` gives this selector.
     """
 
     kind: ClassVar[str]
     scope: ClassVar[Literal["pool", "batch"]] = "pool"
+    default_for: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def for_detector(cls, name: str, options: Mapping[str, Any], *, soft: bool) -> "Selector":
+        """The selector that uses the detector of that name; selectors with a ``default_for`` implement it."""
+        raise NotImplementedError(f"selector {cls.kind} does not use a detector")
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Kinds of evidence it looks at; with none, the network is not asked at all."""
+        """Fields of `Evidence` it needs; with none, no forward pass is made for it."""
         return ()
 
     @abstractmethod
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """Whom to learn from now.
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples to train on from now on.
 
         Args:
-            evidence: what the network says about all samples.
+            evidence: what `needs` asks for, of all samples.
             epoch: the epoch that is about to begin, counted from 1.
-            before: what this network has learned from so far; None at the very beginning.
-            memory: arrays of one's own about this network, one row per sample where they are about samples. What
-                is put here is here again next time, also in a resumed run and after a restart.
+            previous: the selection this network was trained on so far; None before the first.
+            memory: arrays that the selector keeps about this network from one call to the next, also in a resumed
+                run and after a restart; one row per sample where they are about samples.
 
-        A selection of nobody means "no opinion": the engine then goes on with the one before.
+        After an empty selection the engine keeps the previous one.
         """
 
     def scaled(self, factor: float) -> Self:
-        """The same selector for a run that is so many times as long; most do not count epochs."""
+        """The same selector for a run that is ``factor`` times as long; most do not count epochs."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,19 +64,19 @@ class Selector(ABC):
 
 @dataclass(frozen=True)
 class BatchSelector(Selector):
-    """Looks at each batch as it comes; all samples go into batches."""
+    """Selects inside each batch; all samples go into batches."""
 
     scope: ClassVar[Literal["pool", "batch"]] = "batch"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """Everything: who is learned from is decided batch by batch."""
-        return Selection.everything(len(evidence))
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """All samples: which of them are trained on is decided batch by batch."""
+        return Selection.all_samples(len(evidence))
 
     @abstractmethod
     def pick(
         self, logits: "Sequence[Tensor]", losses: "Sequence[Tensor]", epoch: int, batch: int
     ) -> "list[Tensor]":
-        """What each network trusts: a mask over the batch for each.
+        """For each network, a mask over the batch of the samples it trusts.
 
         Args:
             logits: m x K of each network.
@@ -77,5 +84,5 @@ class BatchSelector(Selector):
             epoch: counted from 1.
             batch: number of the batch in the epoch, counted from 0.
 
-        An empty mask leaves the network that learns from it as it is.
+        A network is not updated with an empty mask.
         """

@@ -1,4 +1,4 @@
-"""CRUST: the medoids of the gradients, class by class, are mostly clean (Mirzasoleiman et al., 2020)."""
+"""CRUST: the medoids of the gradients of each class are mostly clean (Mirzasoleiman et al., 2020)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory, Selector
 
-_BLOCK = 2000  # samples that are compared with each other at a time: memory stays below some dozen megabytes
+_BLOCK = 2000  # samples per distance matrix, which then takes at most 32 MB
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Crust(Selector):
     """A coreset of each class by greedy facility location on the gradients of its samples.
 
     The gradient is taken with respect to the logits: softmax − one-hot, one row per sample. (The published method
-    takes it one layer further down, which multiplies every row by the same matrix.) Classes too large for one
-    table of distances are divided into parts at random, each with its own medoids.
+    takes it one layer further down, which multiplies every row by the same matrix.) Classes too large
+    for one distance matrix are divided into random blocks, each with its own medoids.
 
     Attributes:
-        fraction: share of each class that is kept.
+        fraction: fraction of each class that is kept.
         radius: the weight of a medoid is the number of samples within this distance; None counts the samples that
             have it as their nearest medoid.
-        seed: of the parts of large classes.
+        seed: of the blocks of large classes.
     """
 
     fraction: float = 0.5
@@ -44,11 +44,11 @@ class Crust(Selector):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The probabilities."""
+        """The probabilities, which give the gradients."""
         return ("probabilities",)
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """The medoids of every class, weighted by how many samples they stand for."""
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The medoids of every class, weighted by the number of samples they represent."""
         gradients = np.array(evidence.need("probabilities", by="selector crust"))
         classes, codes = encode_labels(evidence.labels)
         gradients[np.arange(len(codes)), codes] -= 1.0
@@ -56,7 +56,7 @@ class Crust(Selector):
         rng = np.random.default_rng([self.seed, epoch])
         groups = ClassRows.of(codes, len(classes))
         for k in range(len(classes)):
-            for rows in _parts(groups[k], rng):
+            for rows in _random_blocks(groups[k], rng):
                 chosen, counts = self._medoids(gradients[rows])
                 weight[rows[chosen]] = counts
         keep = weight > 0
@@ -76,7 +76,7 @@ def _distances(rows: Float64s) -> Float64s:
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
-def _parts(rows: Ints, rng: np.random.Generator) -> list[Ints]:
+def _random_blocks(rows: Ints, rng: np.random.Generator) -> list[Ints]:
     if len(rows) <= _BLOCK:
         return [rows] if len(rows) else []
-    return [np.sort(part) for part in np.array_split(rng.permutation(rows), -(-len(rows) // _BLOCK))]
+    return [np.sort(block) for block in np.array_split(rng.permutation(rows), -(-len(rows) // _BLOCK))]

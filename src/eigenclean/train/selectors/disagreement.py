@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Disagreement(SmallestLosses):
-    """Two networks that agree on a sample have nothing to teach each other about it.
+    """In each batch, the samples of smallest loss among those with different predictions of the two networks.
 
     Attributes:
-        forget_rate: share of the disputed samples that is not learned from in the end.
-        ramp: epochs in which that share grows.
-        patience: a batch without any dispute is learned whole while (epochs over) x (number of the batch) is below
-            this; later it is passed over.
+        forget_rate: final fraction of the disputed samples that is dropped.
+        ramp: epochs in which that fraction grows.
+        patience: a batch without disagreement is used whole while (completed epochs) x (number of the batch) is
+            below this; later it is skipped.
     """
 
     patience: int = 5000
@@ -36,9 +36,9 @@ class Disagreement(SmallestLosses):
         if not disputed.any():
             early = (epoch - 1) * batch < self.patience
             return [disputed.logical_not() if early else disputed] * 2
-        return [self._disputed(own, disputed, epoch) for own in losses]
+        return [self._smallest_disputed(network_losses, disputed, epoch) for network_losses in losses]
 
-    def _disputed(self, losses: "Tensor", disputed: "Tensor", epoch: int) -> "Tensor":
+    def _smallest_disputed(self, losses: "Tensor", disputed: "Tensor", epoch: int) -> "Tensor":
         rows = disputed.nonzero().squeeze(1)
         mask = disputed.logical_and(disputed.logical_not())
         mask[rows[self._smallest(losses[rows], epoch)]] = True

@@ -1,4 +1,4 @@
-"""A detector as a selector that looks at what the network is given, not at what it makes of it."""
+"""A detector as a selector that uses the inputs of the network instead of its features."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,21 +11,22 @@ from eigenclean.train.selectors.from_detector import FromDetector
 
 @dataclass(frozen=True)
 class FromInputs(FromDetector):
-    """The same, on the inputs themselves where these are vectors; of images it sees the network's features.
+    """The detector is fitted to the inputs if these are vectors; for images, to the features of the network.
 
-    Vectors are mostly features of another network, which never saw these labels. A head that learns from them soon
-    knows wrong labels by heart, and its hidden layer then speaks for these.
+    Input vectors are mostly features of another network that never saw these labels. A head trained on them soon
+    memorises wrong labels, and the judge would then find these labels confirmed by the hidden layer.
 
     >>> FromInputs("judge").needs
     ('features', 'inputs')
     """
 
     kind: ClassVar[str] = "detector-of-inputs"
+    default_for: ClassVar[tuple[str, ...]] = ("judge",)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """What the detector consumes, and the inputs."""
         return (*super().needs, "inputs")
 
-    def _seen(self, evidence: Evidence, judge: Detector) -> Array:
-        return super()._seen(evidence, judge) if evidence.inputs is None else evidence.inputs
+    def _detector_input(self, evidence: Evidence, detector: Detector) -> Array:
+        return super()._detector_input(evidence, detector) if evidence.inputs is None else evidence.inputs

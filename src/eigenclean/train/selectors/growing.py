@@ -1,7 +1,8 @@
-"""TopoFilter in training: what was kept once stays in the graph's set (Wu et al., 2020)."""
+"""TopoFilter in training: samples that were kept once stay candidates (Wu et al., 2020)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from eigenclean.detect import Detector
 from eigenclean.detect.baselines.topofilter import TopoFilter
@@ -16,7 +17,7 @@ _KEPT = "kept so far"
 
 @dataclass(frozen=True)
 class Growing(FromDetector):
-    """Each round adds the largest components to what the rounds before have kept, then leaves out the outliers.
+    """Each selection adds the largest components to the samples kept before, then removes outliers.
 
     >>> Growing().needs
     ('features',)
@@ -25,19 +26,25 @@ class Growing(FromDetector):
     name: str = "topofilter"
 
     kind: ClassVar[str] = "growing"
+    default_for: ClassVar[tuple[str, ...]] = ("topofilter",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.name != "topofilter":
+        if not isinstance(self._detector(), TopoFilter):
             raise InvalidOption(f"selector growing: only the detector topofilter grows a set, got {self.name!r}")
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """What is kept now, which is remembered."""
-        found = super().select(evidence, epoch, before, memory)
-        memory[_KEPT] = found.keep
-        return found
+    @classmethod
+    def for_detector(cls, name: str, options: Mapping[str, Any], *, soft: bool) -> "Growing":
+        """The selector for TopoFilter, whose neighbour graph always has all samples."""
+        return cls(name, options, learn_from="all", soft=soft)
 
-    def _prepared(self, memory: Memory) -> Detector:
-        judge = self._detector()
-        assert isinstance(judge, TopoFilter)
-        return judge.adding_to(memory.get(_KEPT))
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples that TopoFilter keeps now, which the next selection starts from."""
+        selection = super().select(evidence, epoch, previous, memory)
+        memory[_KEPT] = selection.keep
+        return selection
+
+    def _prepare_detector(self, memory: Memory) -> Detector:
+        detector = self._detector()
+        assert isinstance(detector, TopoFilter)
+        return detector.adding_to(memory.get(_KEPT))

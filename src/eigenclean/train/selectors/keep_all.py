@@ -1,4 +1,4 @@
-"""Learn from everything: no selection."""
+"""No selection: train on all samples."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,10 +10,10 @@ from eigenclean.train.selectors.base import Memory, Selector
 
 @dataclass(frozen=True)
 class KeepAll(Selector):
-    """All samples, right or wrong."""
+    """All samples, whether their labels are right or wrong."""
 
     kind: ClassVar[str] = "keep-all"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """Everything."""
-        return Selection.everything(len(evidence))
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """All samples with weight 1."""
+        return Selection.all_samples(len(evidence))

@@ -1,4 +1,4 @@
-"""LongReMix: trust what is found clean again and again, then train anew on that core (Cordeiro et al., 2023)."""
+"""LongReMix: samples that are repeatedly found clean form a core for a second training (Cordeiro et al., 2023)."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,19 +12,19 @@ from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory
 from eigenclean.train.selectors.from_detector import FromDetector
 
-_FOUND, _CORE = "found clean", "core"
+_CLEAN, _CORE = "found clean", "core"
 
 
 @dataclass(frozen=True)
 class Persistent(FromDetector):
-    """Samples that the detector has found clean in each of the last rounds.
+    """Samples that the detector has found clean in each of the last selections.
 
-    The largest set so selected is remembered as the core, for a `Guided` selector in a later stage.
+    The largest such set is stored as the core, for a `Guided` selector in a later stage.
 
     Attributes:
-        window: rounds in a row.
-        watch: only watch, and keep everything: for the warm-up, whose rounds count.
-        core_after: sets selected up to this epoch are not remembered as the core.
+        window: number of consecutive selections.
+        watch: keep all samples but count the selection: for the warm-up.
+        core_after: sets selected up to this epoch are not stored as the core.
     """
 
     window: int = 5
@@ -39,32 +39,34 @@ class Persistent(FromDetector):
             raise InvalidOption(f"selector: window must be at least 1, got {self.window}")
 
     def scaled(self, factor: float) -> "Persistent":
-        """The epoch from which the core counts shrinks and grows with the run."""
+        """The same selector with ``core_after`` scaled by ``factor``."""
         return replace(self, core_after=round(self.core_after * factor))
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """The samples found clean this time and all the times before."""
-        found = super().select(evidence, epoch, before, memory)
-        rounds = np.concatenate([memory.get(_FOUND, found.keep[None][:0]), found.keep[None]])[-self.window :]
-        memory[_FOUND] = rounds
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples found clean in this selection and in the others of the window."""
+        selection = super().select(evidence, epoch, previous, memory)
+        rounds = np.concatenate([memory.get(_CLEAN, selection.keep[None][:0]), selection.keep[None]])[
+            -self.window :
+        ]
+        memory[_CLEAN] = rounds
         if self.watch:
-            return replace(Selection.everything(len(evidence)), verdict=found.verdict)
+            return replace(Selection.all_samples(len(evidence)), verdict=selection.verdict)
         keep: Bools = np.asarray(rounds.all(axis=0))
         if epoch > self.core_after and keep.sum() >= memory.get(_CORE, keep[:0]).sum():
             memory[_CORE] = keep
-        return replace(found, keep=keep)
+        return replace(selection, keep=keep)
 
 
 @dataclass(frozen=True)
 class Guided(FromDetector):
-    """What the detector finds clean, and the core that a `Persistent` selector left behind, with full weight."""
+    """The samples that the detector finds clean, and the core of a `Persistent` selector with weight 1."""
 
     kind: ClassVar[str] = "guided"
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """The detector's choice and the core."""
-        found = super().select(evidence, epoch, before, memory)
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples that the detector finds clean, and the core."""
+        selection = super().select(evidence, epoch, previous, memory)
         core = memory.get(_CORE)
         if core is None:
-            return found
-        return replace(found, keep=found.keep | core, weight=np.where(core, 1.0, found.weight))
+            return selection
+        return replace(selection, keep=selection.keep | core, weight=np.where(core, 1.0, selection.weight))

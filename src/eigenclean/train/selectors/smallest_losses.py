@@ -1,4 +1,4 @@
-"""Co-teaching's choice: in every batch, the samples of smallest loss (Han et al., 2018)."""
+"""Co-teaching's selection: in every batch, the samples of smallest loss (Han et al., 2018)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SmallestLosses(BatchSelector):
-    """Forgets a share of each batch that grows from 0 to ``forget_rate``.
+    """Drops a fraction of each batch that grows from 0 to ``forget_rate``.
 
     Attributes:
-        forget_rate: share of each batch that is not learned from in the end: a guess at the noise rate.
-        ramp: epochs in which the share grows; the last of them has the full rate.
+        forget_rate: final fraction of each batch that is dropped: an estimate of the noise rate.
+        ramp: epochs in which the fraction grows; the last of them has the full rate.
 
-    >>> [round(SmallestLosses(0.4, ramp=5).forgets(epoch), 2) for epoch in range(1, 8)]
+    >>> [round(SmallestLosses(0.4, ramp=5).dropped_fraction(epoch), 2) for epoch in range(1, 8)]
     [0.0, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4]
     """
 
@@ -34,25 +34,25 @@ class SmallestLosses(BatchSelector):
         if self.ramp < 1:
             raise InvalidOption(f"selector: ramp must be at least 1, got {self.ramp}")
 
-    def forgets(self, epoch: int) -> float:
-        """Share of each batch that is left out in that epoch."""
+    def dropped_fraction(self, epoch: int) -> float:
+        """Fraction of each batch that is dropped in that epoch."""
         if epoch > self.ramp:
             return self.forget_rate
         return self.forget_rate * (epoch - 1) / max(self.ramp - 1, 1)
 
     def scaled(self, factor: float) -> "SmallestLosses":
-        """The ramp shrinks and grows with the run."""
+        """The same selector with the ramp scaled by ``factor``."""
         return replace(self, ramp=max(1, round(self.ramp * factor)))
 
     def pick(
         self, logits: "Sequence[Tensor]", losses: "Sequence[Tensor]", epoch: int, batch: int
     ) -> "list[Tensor]":
         """For each network, its samples of smallest loss."""
-        return [self._smallest(own, epoch) for own in losses]
+        return [self._smallest(network_losses, epoch) for network_losses in losses]
 
     def _smallest(self, losses: "Tensor", epoch: int) -> "Tensor":
-        n = int((1 - self.forgets(epoch)) * len(losses) + 1e-9)  # 0.9 · 10 is 9, not 8.999…
+        n = int((1 - self.dropped_fraction(epoch)) * len(losses) + 1e-9)  # 0.9 · 10 is 9, not 8.999…
         mask = losses.new_zeros(len(losses)).bool()
-        # Nobody to learn from would be a wasted batch: then everybody.
+        # If rounding leaves no sample, the whole batch is used.
         mask[losses.argsort(stable=True)[: n or len(losses)]] = True
         return mask

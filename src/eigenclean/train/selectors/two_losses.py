@@ -1,4 +1,4 @@
-"""DST, reconstructed: given and predicted labels are each trusted by a mixture on their own loss.
+"""DST, reconstructed: a mixture on the losses of the given labels, and one on those of the predicted labels.
 
 No code of DST (Liu et al., arXiv 2103.00813) is public. What follows is a reconstruction from what the paper says.
 """
@@ -20,14 +20,14 @@ from eigenclean.verdict import Verdict
 
 @dataclass(frozen=True)
 class TwoLosses(Selector):
-    """Everything is learned from, but not everything as it is labelled.
+    """All samples are trained on, some with other targets than their labels.
 
-    A label whose loss lies in the component of small losses stands. Else, if the loss of the predicted label lies
-    in the small component of *those* losses, the prediction stands. Else the target is a random mixture of both.
+    The target is the given label if its loss lies in the component of small losses. Otherwise it is the predicted
+    label if the loss of that lies in the small component of *those* losses, else a random mixture of both.
 
     Attributes:
         threshold: of both posteriors.
-        seed: of the random mixtures.
+        seed: of the random mixing coefficients.
     """
 
     threshold: float = 0.5
@@ -41,36 +41,36 @@ class TwoLosses(Selector):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The logits."""
+        """The logits, from which both losses are computed."""
         return ("logits",)
 
-    def select(self, evidence: Evidence, epoch: int, before: Selection | None, memory: Memory) -> Selection:
-        """All samples, with targets."""
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """All samples with their targets."""
         logits = evidence.need("logits", by=f"selector {self.kind}")
         classes, codes = encode_labels(evidence.labels)
         log_p = log_softmax(logits, axis=1)
-        n, likeliest = len(codes), np.asarray(log_p.argmax(axis=1))
-        scores = [-scaled_to_unit(-log_p[np.arange(n), which]) for which in (codes, likeliest)]
-        right, predicted = (loss_mixture(score, codes) for score in scores)
-        trust = self._trust(right, predicted, epoch)
-        target = mixed_targets(codes, likeliest, trust, logits.shape[1])
-        flagged = right <= self.threshold
+        n, most_likely = len(codes), np.asarray(log_p.argmax(axis=1))
+        scores = [-scaled_to_unit(-log_p[np.arange(n), which]) for which in (codes, most_likely)]
+        p_given, p_predicted = (loss_mixture(score, codes) for score in scores)
+        trust = self._trust(p_given, p_predicted, epoch)
+        target = mixed_targets(codes, most_likely, trust, logits.shape[1])
+        flagged = p_given <= self.threshold
         verdict = Verdict(
             ids=evidence.ids,
             labels=evidence.labels,
             score=scores[0],
-            p_clean=right,
+            p_clean=p_given,
             flagged=flagged,
-            suggested=np.where(flagged, classes[likeliest], evidence.labels),
-            suggested_confidence=np.where(flagged, (1 - right) * predicted, right),
+            suggested=np.where(flagged, classes[most_likely], evidence.labels),
+            suggested_confidence=np.where(flagged, (1 - p_given) * p_predicted, p_given),
             made_by={"method": self.kind, "parameters": {}, "threshold": self.threshold},
         )
         return Selection(np.ones(n, dtype=bool), np.ones(n), target=target, verdict=verdict)
 
-    def _trust(self, right: Float64s, predicted: Float64s, epoch: int) -> Float64s:
-        """Share of the given label in each target; the rest is the prediction's."""
-        chance = np.random.default_rng([self.seed, epoch]).random(len(right))
-        return np.where(right > self.threshold, 1.0, np.where(predicted > self.threshold, 0.0, chance))
+    def _trust(self, p_given: Float64s, p_predicted: Float64s, epoch: int) -> Float64s:
+        """Weight of the given label in each target; the remainder is the weight of the prediction."""
+        random = np.random.default_rng([self.seed, epoch]).random(len(p_given))
+        return np.where(p_given > self.threshold, 1.0, np.where(p_predicted > self.threshold, 0.0, random))
 
 
 def mixed_targets(given: Ints, predicted: Ints, trust: Float64s, n_classes: int) -> Float64s:

@@ -1,15 +1,15 @@
-"""What every step is: a batch in, the number to descend out."""
+"""The interface of steps: a batch in, the loss to minimise out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
 from eigenclean.losses.base import Loss
 
-Answers = Callable[[Tensor], tuple[Tensor, Tensor]]  # a network, or what it has already said
+ForwardFunction = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs to (features, logits): usually a network
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,42 +19,46 @@ class Batch:
     Attributes:
         inputs: m x ….
         target: m class numbers, or m x K probabilities.
-        weight: m; None when all count the same.
-        index: position of each sample in the whole data set.
-        more: further views of the same samples, varied anew, for steps that ask for them.
+        weight: m; None when all weights are 1.
+        index: row of each sample in the whole data set.
+        extra_views: further independently augmented views of the same samples, for steps that need them.
     """
 
     inputs: Tensor
     target: Tensor
     weight: Tensor | None
     index: Tensor
-    more: tuple[Tensor, ...] = ()
+    extra_views: tuple[Tensor, ...] = ()
 
     @property
     def views(self) -> tuple[Tensor, ...]:
-        """All views of the samples."""
-        return (self.inputs, *self.more)
+        """All augmented views of the samples."""
+        return (self.inputs, *self.extra_views)
+
+    def with_weight(self, weight: Tensor) -> "Batch":
+        """The same samples with other weights."""
+        return replace(self, weight=weight)
 
 
-class Progress(NamedTuple):
-    """How far the training is: ramps look at it.
+class TrainingProgress(NamedTuple):
+    """How far the training is, for steps whose weights ramp up.
 
     Attributes:
         epoch: counted from 1.
-        age: epochs of this stage that are over, with the fraction of the running one.
+        stage_epoch: completed epochs of this stage, with the fraction of the current one.
     """
 
     epoch: int
-    age: float
+    stage_epoch: float
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What a step returns.
 
     Attributes:
-        loss: the scalar to descend.
-        logits: of the kept samples (or whatever else is largest for the predicted class), for the running accuracy;
-            None when there are none.
+        loss: the scalar to minimise.
+        logits: of the kept samples (or anything with the same argmax), for the training accuracy; None when there
+            are none.
     """
 
     loss: Tensor
@@ -63,16 +67,14 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """One move of one network; its fields are its options.
+    """One optimisation step of one network; its fields are its options.
 
     Attributes:
-        views: how many views of each sample it looks at.
-        uses_rest: whether it also learns from the samples that are not kept.
-        weighted: whether its loss is a mean weighted by the weights of the kept samples; else a plain mean.
+        n_views: number of augmented views of each sample that it needs.
+        weighted: whether its loss is a mean weighted by the weights of the kept samples; otherwise a plain mean.
     """
 
-    views: ClassVar[int] = 1
-    uses_rest: ClassVar[bool] = False
+    n_views: ClassVar[int] = 1
     weighted: ClassVar[bool] = False
 
     def n_batches(self, n_kept: int, n_rest: int, size: int) -> int | None:
@@ -82,18 +84,18 @@ class Step(ABC):
     @abstractmethod
     def __call__(
         self,
-        net: Answers,
+        net: ForwardFunction,
         peer: nn.Module | None,
         kept: Batch,
         rest: Batch | None,
         loss: Loss,
-        progress: Progress,
-    ) -> Outcome:
-        """The number to descend.
+        progress: TrainingProgress,
+    ) -> StepResult:
+        """The loss of a batch.
 
         Args:
-            net: the network that learns.
-            peer: the other one, if there are two.
+            net: the network that is trained.
+            peer: the other network, if there are two.
             kept: samples whose labels are trusted.
             rest: samples whose labels are not, for steps that use them; None when there are none.
             loss: the loss of the stage.

@@ -1,4 +1,4 @@
-"""Mix-up: learn mixtures of samples and of their targets (Zhang et al., 2018)."""
+"""MixUp: train on convex combinations of samples and of their targets (Zhang et al., 2018)."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,17 @@ from torch import nn
 
 from eigenclean.errors import InvalidOption
 from eigenclean.losses.base import Loss
-from eigenclean.train.steps.base import Answers, Batch, Outcome, Progress, Step
-from eigenclean.train.steps.mixing import as_probabilities, draw_share, mix, prior_penalty
+from eigenclean.train.steps.base import Batch, ForwardFunction, Step, StepResult, TrainingProgress
+from eigenclean.train.steps.mixing import as_probabilities, draw_coefficient, mix, prior_penalty
 
 
 @dataclass(frozen=True)
 class MixUp(Step):
-    """Every sample is mixed with another one of its batch.
+    """Every sample is mixed with another sample of its batch.
 
     Attributes:
-        alpha: of the Beta distribution of the shares.
-        penalty: weight of the penalty on predicting some classes more often than others.
+        alpha: parameter of the Beta distribution of the mixing coefficient.
+        penalty: weight of the KL penalty between a uniform prior and the mean prediction.
     """
 
     alpha: float = 4.0
@@ -29,17 +29,17 @@ class MixUp(Step):
 
     def __call__(
         self,
-        net: Answers,
+        net: ForwardFunction,
         peer: nn.Module | None,
         kept: Batch,
         rest: Batch | None,
         loss: Loss,
-        progress: Progress,
-    ) -> Outcome:
-        """Mean loss of the mixtures."""
-        share, order = draw_share(self.alpha, kept.inputs.device), torch.randperm(len(kept.inputs))
+        progress: TrainingProgress,
+    ) -> StepResult:
+        """Mean loss of the mixed samples."""
+        coefficient, order = draw_coefficient(self.alpha, kept.inputs.device), torch.randperm(len(kept.inputs))
         order = order.to(kept.inputs.device)
-        _, logits = net(mix(kept.inputs, share, order))
-        target = mix(as_probabilities(kept.target, logits.shape[1]), share, order)
+        _, logits = net(mix(kept.inputs, coefficient, order))
+        target = mix(as_probabilities(kept.target, logits.shape[1]), coefficient, order)
         values = loss(logits, target, kept.index)
-        return Outcome(values.mean() + self.penalty * prior_penalty(logits), logits)
+        return StepResult(values.mean() + self.penalty * prior_penalty(logits), logits)

@@ -1,6 +1,6 @@
-"""The whole state of a run in one file: tensors as safetensors, the rest as JSON in its header; no pickle.
+"""The state of a run in one file: tensors as safetensors, the rest as JSON in its header; no pickle.
 
-One file, replaced by one rename: whenever a run is killed, the last whole state is there.
+The file is replaced by an atomic rename: whenever a run is killed, the last complete state is there.
 """
 
 import json
@@ -13,9 +13,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.files import replacing
 from eigenclean.train.engine import Engine
+from eigenclean.train.recipe import Recipe
 from eigenclean.train.storage.engine_state import capture, restore
 
 _FORMAT = 1
@@ -23,7 +24,7 @@ _KEY = "eigenclean"
 
 
 def save_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
-    """Write the state after the last epoch; ``identity`` is what must be the same to go on from it."""
+    """Write the state after the last epoch; ``identity`` must be the same for a run that resumes from it."""
     tensors, record = capture(engine)
     header = json.dumps({"format": _FORMAT, "identity": identity, "state": record}, allow_nan=False)
     data = save(tensors, metadata={_KEY: header})
@@ -32,20 +33,31 @@ def save_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapp
 
 
 def load_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
-    """Put back the state that `save_checkpoint` wrote; refused when it belongs to another run."""
+    """Restore the state that `save_checkpoint` wrote; `InvalidOption` if it belongs to another run."""
     tensors, header = _read(Path(path))
-    changes = differences(header.get("identity"), json.loads(json.dumps(identity)))
+    changes = differences(_current_fields(header.get("identity")), json.loads(json.dumps(identity)))
     if changes:
-        shown = "; ".join(changes[:3]) + ("; and more" if len(changes) > 3 else "")
-        raise InvalidOption(f"cannot resume from {path}: {shown}; start a new run in another folder")
+        listed = "; ".join(changes[:3]) + ("; and more" if len(changes) > 3 else "")
+        raise InvalidOption(f"cannot resume from {path}: {listed}; start a new run in another folder")
     try:
         restore(engine, tensors, header["state"])
     except (KeyError, TypeError, IndexError, RuntimeError, ValueError) as error:
         raise InvalidData(f"{path} is not a checkpoint of this training: {error!r}") from None
 
 
+def _current_fields(identity: Any) -> Any:
+    """The identity with the recipe in the fields of this version; those of earlier versions had other names."""
+    if not isinstance(identity, dict) or not isinstance(identity.get("recipe"), dict):
+        return identity
+    try:
+        recipe = Recipe.from_dict(identity["recipe"])
+    except EigencleanError:  # another version's recipe: the differences will say so
+        return identity
+    return {**identity, "recipe": json.loads(json.dumps(recipe.to_dict()))}
+
+
 def differences(before: Any, now: Any, where: str = "") -> list[str]:
-    """What differs between two plain values, in words.
+    """The differences between two JSON values, each as a sentence.
 
     >>> differences({"seed": 0, "recipe": {"lr": 0.1}}, {"seed": 1, "recipe": {"lr": 0.1}})
     ['seed was 0 and is 1']
@@ -53,18 +65,20 @@ def differences(before: Any, now: Any, where: str = "") -> list[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         keys = [*before, *(key for key in now if key not in before)]
         return [
-            found for key in keys for found in differences(before.get(key), now.get(key), f"{where} {key}".lstrip())
+            change
+            for key in keys
+            for change in differences(before.get(key), now.get(key), f"{where} {key}".lstrip())
         ]
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         return [
-            found
+            change
             for number, pair in enumerate(zip(before, now, strict=True), start=1)
-            for found in differences(*pair, f"{where} {number}".lstrip())
+            for change in differences(*pair, f"{where} {number}".lstrip())
         ]
-    return [] if before == now else [f"{where} was {_shown(before)} and is {_shown(now)}"]
+    return [] if before == now else [f"{where} was {_shortened(before)} and is {_shortened(now)}"]
 
 
-def _shown(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

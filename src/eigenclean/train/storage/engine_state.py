@@ -1,4 +1,7 @@
-"""The state of an engine between two epochs, as named tensors and plain values, and back."""
+"""The state of an engine between two epochs as named tensors and JSON values, and back.
+
+The names are those of version 0.1, so that its checkpoints can still be read.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +18,8 @@ from eigenclean.train.selection import Selection
 from eigenclean.verdict import Verdict
 
 Tensors = dict[str, Tensor]
-_COLUMNS = ("score", "p_clean", "flagged", "suggested_confidence")
+_VERDICT_COLUMNS = ("score", "p_clean", "flagged", "suggested_confidence")
+_RENAMED_BUFFERS = {"seen": "label_counts"}  # of losses, since version 0.1
 
 
 def capture(engine: Engine) -> tuple[Tensors, dict[str, Any]]:
@@ -23,41 +27,43 @@ def capture(engine: Engine) -> tuple[Tensors, dict[str, Any]]:
     tensors: Tensors = {"random": torch.get_rng_state()}
     for number in range(torch.cuda.device_count()):
         tensors[f"random.cuda.{number}"] = torch.cuda.get_rng_state(number)
-    states, verdicts = [], []
+    components, verdicts = [], []
     for number, (state, net) in enumerate(zip(engine.network_states, engine.networks, strict=True)):
-        tensors |= _named(f"{number}.net", net.state_dict()) | _of_learner(f"{number}", state)
+        tensors |= _with_prefix(f"{number}.net", net.state_dict()) | _capture_network(f"{number}", state)
         assert state.loss_spec is not None
-        states.append({"loss": state.loss_spec.to_dict(), "optimiser": state.optimiser_name})
-        verdicts.append(_put_verdict(f"{number}.verdict", engine.verdicts[number], engine, tensors))
-    for number, weights in enumerate(engine.best.states):
-        tensors |= _named(f"{number}.best", weights)
+        components.append({"loss": state.loss_spec.to_dict(), "optimiser": state.optimiser_name})
+        verdicts.append(_capture_verdict(f"{number}.verdict", engine.verdicts[number], engine, tensors))
+    for number, weights in enumerate(engine.best.weights):
+        tensors |= _with_prefix(f"{number}.best", weights)
     scaler = engine.accelerator.scaler
     record = {
         "history": engine.history,
-        "learners": states,
+        "learners": components,
         "verdicts": verdicts,
         "best": {"epoch": engine.best.epoch, "accuracy": engine.best.accuracy},
         "scaler": None if scaler is None else scaler.state_dict(),
     }
-    return {name: _own(value) for name, value in tensors.items()}, record
+    return {name: _copied(value) for name, value in tensors.items()}, record
 
 
 def restore(engine: Engine, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
-    """Put the engine, whose networks are fresh, into that state."""
+    """Put an engine with fresh networks into that state."""
     engine.history[:] = record["history"]
-    plan = engine.recipe.plan()
-    last = plan[engine.epochs_done - 1]
-    engine.prepare_stage(last)
+    engine.prepare_stage(engine.recipe.plan()[engine.epochs_done - 1])
     for number, (state, net) in enumerate(zip(engine.network_states, engine.networks, strict=True)):
-        facts = record["learners"][number]
-        if facts["optimiser"] != state.optimiser_name or ComponentSpec.from_dict(facts["loss"]) != state.loss_spec:
-            raise ValueError(f"it is about {facts}")
-        net.load_state_dict(_under(f"{number}.net", tensors))
-        _put_back(f"{number}", state, tensors)
-        engine.verdicts[number] = _get_verdict(f"{number}.verdict", record["verdicts"][number], engine, tensors)
+        components = record["learners"][number]
+        same_loss = ComponentSpec.from_dict(components["loss"]) == state.loss_spec
+        if components["optimiser"] != state.optimiser_name or not same_loss:
+            raise ValueError(f"it is about {components}")
+        net.load_state_dict(_without_prefix(f"{number}.net", tensors))
+        _restore_network(f"{number}", state, tensors)
+        verdict = _restore_verdict(f"{number}.verdict", record["verdicts"][number], engine, tensors)
+        engine.verdicts[number] = verdict
     engine.best.epoch, engine.best.accuracy = record["best"]["epoch"], record["best"]["accuracy"]
     if engine.best.epoch is not None:
-        engine.best.states = [_under(f"{number}.best", tensors) for number in range(len(engine.network_states))]
+        engine.best.weights = [
+            _without_prefix(f"{number}.best", tensors) for number in range(len(engine.network_states))
+        ]
     if engine.accelerator.scaler is not None and record["scaler"] is not None:
         engine.accelerator.scaler.load_state_dict(record["scaler"])
     torch.set_rng_state(tensors["random"])
@@ -65,76 +71,76 @@ def restore(engine: Engine, tensors: Mapping[str, Tensor], record: Mapping[str, 
         torch.cuda.set_rng_state(tensors[f"random.cuda.{number}"], number)
 
 
-def _of_learner(start: str, state: NetworkState) -> Tensors:
+def _capture_network(prefix: str, state: NetworkState) -> Tensors:
+    memory = {name: torch.from_numpy(value) for name, value in state.selector_memory.items()}
     tensors = {
-        f"{start}.order": state.shuffle_generator.get_state(),
-        f"{start}.dice": state.augmentation_generator.get_state(),
-        f"{start}.learned": torch.from_numpy(state.trained_on),
+        f"{prefix}.order": state.shuffle_generator.get_state(),
+        f"{prefix}.dice": state.augmentation_generator.get_state(),
+        f"{prefix}.learned": torch.from_numpy(state.trained_on),
+        **_with_prefix(f"{prefix}.loss", state.loss.state_dict()),
+        **_with_prefix(f"{prefix}.memory", memory),
     }
-    tensors |= _named(f"{start}.loss", state.loss.state_dict())
     if state.margins is not None:
-        tensors |= _named(f"{start}.margins", state.margins.state_dict())
-    tensors |= _named(
-        f"{start}.memory", {name: torch.from_numpy(value) for name, value in state.selector_memory.items()}
-    )
-    for parameter, moments in state.optimiser.state_dict()["state"].items():
-        there = {name: value for name, value in moments.items() if isinstance(value, Tensor)}
-        tensors |= _named(f"{start}.optimiser.{parameter}", there)
+        tensors |= _with_prefix(f"{prefix}.margins", state.margins.state_dict())
+    for parameter, values in state.optimiser.state_dict()["state"].items():
+        buffers = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+        tensors |= _with_prefix(f"{prefix}.optimiser.{parameter}", buffers)
     if state.selection is not None:
-        chosen = state.selection
-        parts = {"keep": chosen.keep, "weight": chosen.weight, "target": chosen.target, "rest": chosen.rest}
-        tensors |= {f"{start}.selected.{k}": torch.from_numpy(v) for k, v in parts.items() if v is not None}
+        arrays = {name: getattr(state.selection, name) for name in ("keep", "weight", "target", "rest")}
+        tensors |= {f"{prefix}.selected.{k}": torch.from_numpy(v) for k, v in arrays.items() if v is not None}
     return tensors
 
 
-def _put_back(start: str, state: NetworkState, tensors: Mapping[str, Tensor]) -> None:
-    state.shuffle_generator.set_state(tensors[f"{start}.order"])
-    state.augmentation_generator.set_state(tensors[f"{start}.dice"])
-    state.trained_on = tensors[f"{start}.learned"].numpy()
-    state.loss.load_state_dict(_under(f"{start}.loss", tensors))
+def _restore_network(prefix: str, state: NetworkState, tensors: Mapping[str, Tensor]) -> None:
+    state.shuffle_generator.set_state(tensors[f"{prefix}.order"])
+    state.augmentation_generator.set_state(tensors[f"{prefix}.dice"])
+    state.trained_on = tensors[f"{prefix}.learned"].numpy()
+    buffers = _without_prefix(f"{prefix}.loss", tensors)
+    state.loss.load_state_dict({_RENAMED_BUFFERS.get(name, name): value for name, value in buffers.items()})
     if state.margins is not None:
-        state.margins.load_state_dict(_under(f"{start}.margins", tensors))
-    state.selector_memory = {name: value.numpy() for name, value in _under(f"{start}.memory", tensors).items()}
-    states: dict[int, dict[str, Tensor]] = {}
-    for name, value in _under(f"{start}.optimiser", tensors).items():
+        state.margins.load_state_dict(_without_prefix(f"{prefix}.margins", tensors))
+    memory = _without_prefix(f"{prefix}.memory", tensors)
+    state.selector_memory = {name: value.numpy() for name, value in memory.items()}
+    by_parameter: dict[int, dict[str, Tensor]] = {}
+    for name, value in _without_prefix(f"{prefix}.optimiser", tensors).items():
         parameter, _, key = name.partition(".")
-        states.setdefault(int(parameter), {})[key] = value
+        by_parameter.setdefault(int(parameter), {})[key] = value
     groups = state.optimiser.state_dict()["param_groups"]
-    state.optimiser.load_state_dict({"state": states, "param_groups": groups})
-    chosen = {name: value.numpy() for name, value in _under(f"{start}.selected", tensors).items()}
-    if chosen:
-        state.set_selection(
-            Selection(chosen["keep"], chosen["weight"], chosen.get("target"), rest=chosen.get("rest"))
-        )
+    state.optimiser.load_state_dict({"state": by_parameter, "param_groups": groups})
+    arrays = {name: value.numpy() for name, value in _without_prefix(f"{prefix}.selected", tensors).items()}
+    if arrays:
+        keep, weight = arrays["keep"], arrays["weight"]
+        state.set_selection(Selection(keep, weight, target=arrays.get("target"), rest=arrays.get("rest")))
 
 
-def _put_verdict(start: str, verdict: Verdict | None, engine: Engine, tensors: Tensors) -> Any:
+def _capture_verdict(prefix: str, verdict: Verdict | None, engine: Engine, tensors: Tensors) -> Any:
+    """Add the columns of the verdict to ``tensors``; returns how it was made, for JSON."""
     if verdict is None:
         return None
-    for name in _COLUMNS:
-        tensors[f"{start}.{name}"] = torch.from_numpy(np.ascontiguousarray(getattr(verdict, name)))
+    for name in _VERDICT_COLUMNS:
+        tensors[f"{prefix}.{name}"] = torch.from_numpy(np.ascontiguousarray(getattr(verdict, name)))
     codes = locate_labels(verdict.suggested, engine.pool.classes, by="checkpoint")
-    tensors[f"{start}.suggested"] = torch.from_numpy(codes.astype(np.int64))
+    tensors[f"{prefix}.suggested"] = torch.from_numpy(codes.astype(np.int64))
     return verdict.made_by
 
 
-def _get_verdict(start: str, made_by: Any, engine: Engine, tensors: Mapping[str, Tensor]) -> Verdict | None:
+def _restore_verdict(prefix: str, made_by: Any, engine: Engine, tensors: Mapping[str, Tensor]) -> Verdict | None:
     if made_by is None:
         return None
-    there = {name: value.numpy() for name, value in _under(start, tensors).items()}
-    suggested = engine.pool.classes[there.pop("suggested")]
-    return Verdict(ids=engine.pool.ids, labels=engine.pool.labels, suggested=suggested, made_by=made_by, **there)
+    columns = {name: value.numpy() for name, value in _without_prefix(prefix, tensors).items()}
+    suggested = engine.pool.classes[columns.pop("suggested")]
+    return Verdict(ids=engine.pool.ids, labels=engine.pool.labels, suggested=suggested, made_by=made_by, **columns)
 
 
-def _named(start: str, tensors: Mapping[str, Tensor]) -> Tensors:
-    return {f"{start}.{name}": value for name, value in tensors.items()}
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> Tensors:
+    return {f"{prefix}.{name}": value for name, value in tensors.items()}
 
 
-def _under(start: str, tensors: Mapping[str, Tensor]) -> Tensors:
-    start += "."
-    return {name[len(start) :]: value for name, value in tensors.items() if name.startswith(start)}
+def _without_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> Tensors:
+    prefix += "."
+    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _own(value: Tensor) -> Tensor:
-    """Memory of its own: the format knows no shared tensors."""
+def _copied(value: Tensor) -> Tensor:
+    """A contiguous copy on the CPU: safetensors does not allow tensors that share memory."""
     return value.detach().cpu().contiguous().clone()

@@ -1,4 +1,4 @@
-"""What a run leaves behind while it goes on: checkpoints and a line of metrics per epoch."""
+"""Files that a run writes after every epoch: a checkpoint and a line of metrics."""
 
 import json
 import os
@@ -18,12 +18,12 @@ METRICS = "metrics.jsonl"
 
 
 class Checkpoints(Callback):
-    """Saves the whole state after every epoch, so that a killed run goes on with `resume` to the same numbers.
+    """Saves the whole state after every epoch, so that a killed run can be resumed with the same result.
 
     Args:
-        folder: where ``checkpoint.safetensors`` is.
-        identity: what must be the same to go on: plain values for JSON. Recipe, seed and data are added.
-        every: epochs from one checkpoint to the next; the last epoch is always saved.
+        folder: where ``checkpoint.safetensors`` is written.
+        identity: JSON values that a resumed run must share; recipe, seed and data are added.
+        every: epochs between checkpoints; the last epoch is always saved.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Checkpoints(Callback):
         self._digests: dict[str, str] | None = None
 
     def resume(self) -> "Callable[[Engine], None] | None":
-        """What `Engine.fit` takes to go on from the checkpoint; None when there is none yet."""
+        """The argument of `Engine.fit` that restores the checkpoint; None when there is none yet."""
         from eigenclean.train.storage.checkpoint import load_checkpoint
 
         path = self.folder / CHECKPOINT
@@ -46,12 +46,12 @@ class Checkpoints(Callback):
         return lambda engine: load_checkpoint(engine, path, self._identity(engine))
 
     def on_train_begin(self, engine: "Engine") -> None:
-        """Clear away what a killed run has left half-written."""
+        """Remove files that a killed run has left incomplete."""
         if engine.is_main:
             clear_leftovers(self.folder / CHECKPOINT)
 
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
-        """Save."""
+        """Save a checkpoint if one is due."""
         from eigenclean.train.storage.checkpoint import save_checkpoint
 
         due = record["epoch"] % self.every == 0 or record["epoch"] == engine.recipe.epochs
@@ -60,11 +60,14 @@ class Checkpoints(Callback):
 
     def _identity(self, engine: "Engine") -> dict[str, Any]:
         if self._digests is None:  # a checkpoint belongs to one engine, whose data do not change
-            pools = {"training data": engine.pool, **{f"{name} data": pool for name, pool in engine.apart.items()}}
+            pools = {
+                "training data": engine.pool,
+                **{f"{name} data": pool for name, pool in engine.evaluation_pools.items()},
+            }
             self._digests = {name: pool.digest() for name, pool in pools.items()}
         return {
             **self.identity,
-            "recipe": {**engine.recipe.to_dict(), "name": None},  # whatever it is called
+            "recipe": {**engine.recipe.to_dict(), "name": None},  # its name does not matter
             "seed": engine.seed,
             "precision": str(engine.accelerator.mixed_precision),
             **self._digests,
@@ -72,18 +75,18 @@ class Checkpoints(Callback):
 
 
 class MetricsFile(Callback):
-    """Writes the history as one JSON object per line; whole or not at all, after every epoch."""
+    """Writes the history as one JSON object per line, atomically, after every epoch."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder) / METRICS
 
     def on_train_begin(self, engine: "Engine") -> None:
-        """Clear away what a killed run has left half-written."""
+        """Remove files that a killed run has left incomplete."""
         if engine.is_main:
             clear_leftovers(self.path)
 
     def on_epoch_end(self, engine: "Engine", record: dict[str, Any]) -> None:
-        """Write all lines anew: after a kill there may have been one more than the checkpoint knows."""
+        """Rewrite all lines: the file of a killed run may have one more than its checkpoint."""
         if engine.is_main:
             write_text(self.path, "".join(json.dumps(line, allow_nan=False) + "\n" for line in engine.history))
 
