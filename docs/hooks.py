@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from typer.cli import get_docs_for_click
 
 import eigenclean
 from eigenclean.cli.app import app
@@ -26,6 +27,7 @@ from eigenclean_lab.bench.train_page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
+TRAINED_ENCODER = "eigenclean.train.encoder.trained_features"
 LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented because pages of the site use them
 
 
@@ -66,33 +68,20 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 # The command line.
 
+_CLI = (
+    "Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 something unexpected "
+    "(or, for `check` and `bench`, a limit or target that is not met), 2 your input or options, 130 stopped with "
+    "Ctrl-C. An error is one line; `--debug`, anywhere in the command, shows the traceback. This page is generated "
+    "from the program."
+)
+
 
 def cli_page() -> str:
-    """Every command with its help, arguments and options, as typer knows them."""
-    lines = [
-        "# Command line",
-        "",
-        "Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 something "
-        "unexpected (or, for `bench`, a promise not kept), 2 your input or options, 130 stopped with Ctrl-C. "
-        "An error is one line; `--debug`, anywhere in the command, shows the traceback. This page is generated "
-        "from the program.",
-    ]
-    for name, command in commands():
-        lines += ["", f"## {name} {{ #{name.replace(' ', '-')} }}", "", inspect.cleandoc(command.help or "")]
-        usage = [name, *(_metavar(p) for p in command.params if p.param_type_name == "argument")]
-        wanted = [f"{p.opts[0]} {_metavar(p)}" for p in command.params if _is_option(p) and p.required]
-        optional = any(_is_option(p) and not p.required for p in command.params)
-        subcommand = ["COMMAND"] if hasattr(command, "commands") else []
-        lines += [
-            "",
-            "```text",
-            " ".join([*usage, *wanted, *(["[OPTIONS]"] if optional else []), *subcommand]),
-            "```",
-        ]
-        rows = [_parameter_row(p) for p in command.params]
-        if rows:
-            lines += ["", "| Option | Meaning | Default |", "|---|---|---|", *rows]
-    return "\n".join(lines) + "\n"
+    """Every command with its help, arguments and options, as typer's own generator describes them."""
+    command = typer.main.get_command(app)
+    generated = get_docs_for_click(obj=command, ctx=typer.Context(command), name="eigenclean", title="Command line")
+    title, _, commands_and_options = generated.partition("\n")
+    return f"{title}\n\n{_CLI}\n{commands_and_options}"
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -106,30 +95,6 @@ def commands() -> Iterator[tuple[str, Any]]:
     return walk("eigenclean", typer.main.get_command(app))
 
 
-def _is_option(parameter: Any) -> bool:
-    return bool(parameter.param_type_name == "option")
-
-
-def _metavar(parameter: Any) -> str:
-    return str(parameter.metavar or parameter.name.upper())
-
-
-def _parameter_row(parameter: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    if not _is_option(parameter):
-        names = f"`{_metavar(parameter)}`"
-    default = parameter.default
-    if parameter.required:
-        shown = "required"
-    elif default is None or default is False or default == []:
-        shown = ""
-    elif default is True:
-        shown = f"`{parameter.opts[0]}`"
-    else:
-        shown = f"`{default}`"
-    return f"| {names} | {_cell(parameter.help or '')} | {shown} |"
-
-
 # Python.
 
 
@@ -141,12 +106,7 @@ def python_page() -> str:
         "What `import eigenclean` gives, then its public modules. Nothing else is public; "
         "[What is stable](stability.md) says what is promised.",
     ]
-    documented = {
-        _path(kind): f"[{title}]({page}#{_anchor(name)})"
-        for title, page, table in (("Detectors", "detectors.md", DETECTORS), ("Noises", "noises.md", NOISES))
-        for name, kind in table.items()
-    }
-    documented |= {_path(Detector): "[Detectors](detectors.md)", _path(Noise): "[Noises](noises.md)"}
+    documented = _on_other_pages()
     for name in eigenclean.__all__:
         path = _home(eigenclean, name)
         if path in documented:
@@ -160,6 +120,23 @@ def python_page() -> str:
             if module_name != "eigenclean":
                 lines += _module_section(module_name, group, documented)
     return "\n".join(lines) + "\n"
+
+
+def _on_other_pages() -> dict[str, str]:
+    """The paths of what the pages of tables describe, with a link to it."""
+    pages: tuple[tuple[str, str, Mapping[str, type[Any]], type[Any]], ...] = (
+        ("Detectors", "detectors.md", DETECTORS, Detector),
+        ("Cuts", "cuts.md", CUTS, Cut),
+        ("Noises", "noises.md", NOISES, Noise),
+    )
+    documented: dict[str, str] = {}
+    for title, page, table, base in pages:
+        documented |= {_path(kind): f"[{title}]({page}#{_anchor(name)})" for name, kind in table.items()}
+        documented |= {_path(parent): f"[{title}]({page})" for parent in _shared_bases(table, base)}
+    for name, entry in ENCODERS.items():
+        documented[f"{entry.module}.{entry.kind}"] = f"[Encoders](encoders.md#{_anchor(name)})"
+    documented[TRAINED_ENCODER] = "[Encoders](encoders.md#trained)"
+    return documented
 
 
 def _module_section(module_name: str, group: str, documented: dict[str, str]) -> list[str]:
@@ -237,7 +214,7 @@ def encoders_page(results: Path) -> str:
         "",
         "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
         "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
-        *_directive("eigenclean.train.encoder.trained_features", heading_level=3),
+        *_directive(TRAINED_ENCODER, heading_level=3),
     ]
     return "\n".join(lines) + "\n"
 
@@ -278,17 +255,18 @@ def table_page(title: str, intro: str, option: str, table: Mapping[str, type[Any
             f"`{choice}`",
             *_directive(_path(kind), heading_level=3),
         ]
-    shared = {
-        parent: None
-        for kind in table.values()
-        for parent in kind.__mro__[1:]
-        if issubclass(parent, base) and parent.__module__.startswith("eigenclean")
-    }
+    shared = _shared_bases(table, base)
     if shared:
         lines += ["", "## What they share"]
         for parent in shared:
             lines += _directive(_path(parent), heading_level=3)
     return "\n".join(lines) + "\n"
+
+
+def _shared_bases(table: Mapping[str, type[Any]], base: type[Any]) -> list[type[Any]]:
+    """The classes of ours from which the entries of a table derive, each once."""
+    parents = [parent for kind in table.values() for parent in kind.__mro__[1:] if issubclass(parent, base)]
+    return list(dict.fromkeys(parent for parent in parents if parent.__module__.startswith("eigenclean")))
 
 
 def _anchor(name: str) -> str:

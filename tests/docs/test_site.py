@@ -55,16 +55,17 @@ def read(site: Path, page: str) -> Reader:
 
 def test_every_command_is_documented_with_all_its_options(site: Path, hooks: ModuleType) -> None:
     page = read(site, "reference/cli")
+    shown = " ".join(page.text.split())
     names = [name for name, _ in hooks.commands()]
     assert {"eigenclean", "eigenclean detect", "eigenclean bench detect"} <= set(names)
     for name, command in hooks.commands():
-        assert name.replace(" ", "-") in page.ids
+        assert name == "eigenclean" or name.replace(" ", "-") in page.ids
         assert command.help, f"{name} has no help"
         for parameter in command.params:
             assert parameter.help, f"{name}: {parameter.name} has no help"
-            assert " ".join(parameter.help.replace("`", "").split()) in " ".join(page.text.split())
-            for option in parameter.opts if parameter.param_type_name == "option" else []:
-                assert option in page.text
+            if not getattr(parameter, "hidden", False):  # old names of options still work, but are not shown
+                assert " ".join(parameter.help.replace("`", "").split()) in shown
+                assert parameter.param_type_name == "argument" or parameter.opts[0] in page.text
 
 
 def test_the_pages_of_commands_say_what_help_says(site: Path) -> None:
