@@ -110,8 +110,8 @@ def check_classes_that_were_not_seen(cut: Cut) -> None:
     scores, groups = scores_of_classes()
     some = (groups != 1) & (groups != 4)
     cut.fit(scores[some], groups[some], n_groups=7)
-    everyone = np.arange(7)
-    p = cut.p_clean(np.full(7, 0.9), everyone)
+    classes = np.arange(7)
+    p = cut.p_clean(np.full(7, 0.9), classes)
     assert ((p >= 0) & (p <= 1)).all()
     assert len(cut.whole_) == len(cut.boundary(0.5)) == 7
 

@@ -190,5 +190,5 @@ def test_percentile_is_the_rank_among_the_class_own_scores() -> None:
     scores = np.concatenate([np.linspace(0, 1, 101), np.linspace(10, 20, 51)])
     groups = np.repeat([0, 1], [101, 51])
     cut = KMeansCut().fit(scores, groups, 3)
-    asked = cut.percentile(np.array([-1.0, 0.5, 2.0, 9.0, 15.0]), np.array([0, 0, 0, 1, 1]))
-    np.testing.assert_allclose(asked, [0.0, 0.5, 1.0, 0.0, 0.5], atol=0.04)
+    percentiles = cut.percentile(np.array([-1.0, 0.5, 2.0, 9.0, 15.0]), np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(percentiles, [0.0, 0.5, 1.0, 0.0, 0.5], atol=0.04)

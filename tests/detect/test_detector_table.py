@@ -85,3 +85,12 @@ def test_building_from_plain_values() -> None:
     assert made.cut.fraction == 0.4
     with pytest.raises(InvalidOption, match="fraction"):
         build_detector("fine", {"cut": "quantile", "cut.fractoin": 0.4})
+
+
+@pytest.mark.parametrize("name", sorted(DETECTORS))
+def test_a_detector_says_what_it_consumes(name: str) -> None:
+    assert detector(name).consumes == "features"
+    if "head" in detector(name).get_params():
+        assert detector(name, head=None).consumes == "logits"
+        with pytest.raises(MissingEvidence, match=f"{name} needs logits, but only labels were given"):
+            find_label_issues(np.arange(4) % 2, method=name, head=None)

@@ -24,6 +24,7 @@ from eigenclean.arrays import (
     locate_labels,
     preview,
 )
+from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
@@ -76,6 +77,10 @@ class Detector(BaseEstimator, ABC):
     n_features_in_: int
     feature_names_in_: Array
     cut_: Cut
+
+    n_columns = RenamedAttribute("n_features_in_")
+    weigh = RenamedAttribute("apply_decision")
+    fit_scores = RenamedAttribute("fit_cut_to_scores")
 
     @property
     def consumes(self) -> EvidenceKind:

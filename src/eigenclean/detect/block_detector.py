@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, check_two_classes
+from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.base import Detector
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import Cut
@@ -37,6 +38,8 @@ class BlockDetector(Detector):
 
     After `fit_blocks`, `fit_cut_to_scores` fits the cut and `apply_decision` sets the flags.
     """
+
+    judge_blocks = RenamedAttribute("score_blocks")
 
     def fit_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], classes: Array, n_features: int

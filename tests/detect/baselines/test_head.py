@@ -65,9 +65,9 @@ class TestLinearHead:
         assert np.mean(head.logits(wide).argmax(axis=1) == y) < 0.45
 
     def test_chooses_the_shrinkage_under_which_labels_are_most_likely(self) -> None:
-        everyone = np.arange(len(X))
+        rows = np.arange(len(X))
         likelihood = {
-            s: log_softmax(LinearHead.fit(X, NOISY, 10, shrinkages=[s]).logits(X), axis=1)[everyone, NOISY].mean()
+            s: log_softmax(LinearHead.fit(X, NOISY, 10, shrinkages=[s]).logits(X), axis=1)[rows, NOISY].mean()
             for s in SHRINKAGES
         }
         assert LinearHead.fit(X, NOISY, 10).shrinkage == max(SHRINKAGES, key=lambda s: likelihood[s])
@@ -148,8 +148,8 @@ class TestLogitDetectors:
         verdict = KINDS[name](head=None).judge(logits, y)
         assert verdict.n_flagged
         for i in np.flatnonzero(verdict.flagged):
-            rivals = [j for j in range(4) if j != y[i]]
-            assert verdict.suggested[i] == max(rivals, key=lambda j: logits[i, j])
+            others = [j for j in range(4) if j != y[i]]
+            assert verdict.suggested[i] == max(others, key=lambda j: logits[i, j])
 
     def test_errors(self, name: str) -> None:
         kind = KINDS[name]
