@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eigenclean import add_noise, detector, open_source
 from eigenclean.report import publish, results_folder
-from eigenclean.sources.arrays.memory import MemorySource
+from eigenclean.sources import MemorySource
 
 
 def write_tumours(path: Path) -> list[str]:

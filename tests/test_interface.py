@@ -1,13 +1,17 @@
 """The public modules exist, export what they say, and document it."""
 
+import ast
 import inspect
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eigenclean.errors import MissingExtra
 from eigenclean.interface import PUBLIC_MODULES, public_names
+
+ROOT = Path(__file__).parents[1]
 
 
 def members(module_name: str) -> dict[str, Any]:
@@ -32,3 +36,31 @@ def test_every_public_name_exists_once_and_is_documented(module_name: str) -> No
     assert all(not name.startswith("_") or name == "__version__" for name in names)
     for name, value in members(module_name).items():
         assert inspect.getdoc(value), f"{module_name}.{name} has no documentation"
+
+
+def has_example(value: Any) -> bool:
+    """Whether the documentation of a function, or of a class or one of its methods, shows an example."""
+    methods = vars(value).values() if inspect.isclass(value) else ()
+    return any(">>>" in (inspect.getdoc(part) or "") for part in (value, *methods))
+
+
+def test_the_names_of_the_package_show_an_example() -> None:
+    assert [name for name, value in members("eigenclean").items() if not has_example(value)] == []
+
+
+@pytest.mark.parametrize("part", ["detect", "detect.cuts", "noise", "metrics", "patch", "scale.stream"])
+def test_functions_that_work_on_arrays_show_an_example(part: str) -> None:
+    functions = {name: value for name, value in members(f"eigenclean.{part}").items() if inspect.isfunction(value)}
+    assert [name for name, value in functions.items() if not has_example(value)] == []
+
+
+def imports_of(path: Path) -> list[str]:
+    """The modules of eigenclean from which a file imports."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    modules = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    return [module for module in modules if module and module.split(".")[0] == "eigenclean"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_use_public_modules_only(path: Path) -> None:
+    assert set(imports_of(path)) <= set(PUBLIC_MODULES)

@@ -155,7 +155,11 @@ class Patch:
 
 
 def is_patch(path: str | os.PathLike[str]) -> bool:
-    """Whether the file looks like a patch: ``.jsonl``, or ``.parquet`` with the columns of one."""
+    """Whether the file looks like a patch: ``.jsonl``, or ``.parquet`` with the columns of one.
+
+    >>> is_patch("fixes.jsonl"), is_patch("data.csv")
+    (True, False)
+    """
     path = Path(path)
     if path.suffix != ".parquet" or not path.is_file():
         return path.suffix == ".jsonl"

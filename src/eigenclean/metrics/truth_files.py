@@ -21,6 +21,12 @@ def read_truth(path: str | os.PathLike[str], ids: ArrayLike | None = None) -> Tr
     A ``.npz`` file has them as the array ``clean`` or ``labels`` (``clean`` if both are there, because ``labels``
     are then the given ones). If it also has ``ids``, rows are matched by id and it may hold more rows than are
     asked for; otherwise rows are matched by position.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/truth.npz", labels=["cat", "dog", "elk"], ids=[7, 8, 9])
+    ...     print(read_truth(f"{folder}/truth.npz", ids=[9, 7]).labels)
+    ['elk' 'cat']
     """
     path = Path(path)
     labels, file_ids = _read(path)
