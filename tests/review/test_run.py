@@ -91,6 +91,13 @@ def test_the_second_start_compares_nothing_again(run: Path, monkeypatch: pytest.
     review.close()
 
 
+def test_old_attribute_names_still_work_for_one_release(opened: Review) -> None:
+    with pytest.warns(DeprecationWarning, match=r"Review\.pictures is now Review\.images"):
+        assert opened.pictures is opened.images
+    with pytest.warns(DeprecationWarning, match=r"Review\.why is now Review\.explanation"):
+        assert opened.why is opened.explanation
+
+
 def test_decisions_outlive_another_verdict_of_the_same_data(run: Path, digits: Path) -> None:
     review = Review.open(run)
     ids, labels = review.suspects.ids, review.suspects.verdict.labels[review.suspects.rows].tolist()

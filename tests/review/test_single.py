@@ -15,7 +15,6 @@ from playwright.sync_api import Page, expect
 from eigenclean.cli.app import run as eigenclean
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.assets import bundle, page_files
 from eigenclean.review.single import single_page
 
 Look = Callable[..., Any]
@@ -144,16 +143,6 @@ def test_it_holds_what_it_shows_and_no_more(opened: Review) -> None:
     assert "src=" not in page.replace('id="data"', "") and "href=" not in page.replace('href="#stage"', "")
     for content in data["images"].values():
         assert base64.b64decode(content.partition(",")[2])[:4] == b"\x89PNG"
-
-
-def test_every_module_is_in_the_bundle() -> None:
-    files = page_files()
-    script = bundle(files, "main.js")
-    for name in files:
-        if name.endswith(".js"):
-            assert f'modules["{name}"] = ' in script
-    assert "\nimport " not in script and "\nexport " not in script
-    assert "</script" not in script
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

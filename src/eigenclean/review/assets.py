@@ -3,7 +3,7 @@
 import re
 from importlib.resources import files
 
-# The page's modules use these two forms only (tests/review/test_single.py checks that nothing else is left over).
+# The page's modules use these two forms only (a test checks that nothing else is left over).
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 

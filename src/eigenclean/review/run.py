@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
 from eigenclean.review.explanation import Explanation
@@ -48,6 +49,9 @@ class Review:
     explanation: Explanation | None
     name: str
     notes: tuple[str, ...]
+
+    pictures = RenamedAttribute("images")
+    why = RenamedAttribute("explanation")
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, source: str | None = None) -> "Review":
