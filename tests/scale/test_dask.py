@@ -33,8 +33,10 @@ STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDe
 
 def assert_same(a: Verdict, b: Verdict) -> None:
     np.testing.assert_allclose(a.score, b.score, rtol=1e-5, atol=1e-6)
-    for field in ("flagged", "suggested", "labels", "ids", "rank"):
+    for field in ("flagged", "suggested", "labels", "ids"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+    # Rows whose probabilities differ by rounding only may change places: BLAS sums in another order in other threads.
+    np.testing.assert_allclose(a.p_clean[np.argsort(a.rank)], a.p_clean[np.argsort(b.rank)], atol=1e-6)
 
 
 @pytest.fixture

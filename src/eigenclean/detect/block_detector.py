@@ -14,7 +14,7 @@ import numpy as np
 from eigenclean.arrays import Array, Float64s, Ints, check_two_classes
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.base import Detector
-from eigenclean.detect.blocks import Blocks
+from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.progress import quiet
 
@@ -34,7 +34,7 @@ class BlockScores:
 
 
 class BlockDetector(Detector):
-    """A detector that can also be fitted on rows in blocks; it implements `_learn_blocks` besides the usual three.
+    """A detector that is fitted on rows in blocks; it implements `_learn_blocks` in place of `_learn`.
 
     After `fit_blocks`, `fit_cut_to_scores` fits the cut and `apply_decision` sets the flags.
     """
@@ -62,8 +62,17 @@ class BlockDetector(Detector):
         )
 
     @abstractmethod
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
-        """Learn from the rows and return the scores of all of them."""
+    def _learn_blocks(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
+    ) -> BlockScores:
+        """Learn from the rows (of positive weight) and return the scores of all of them."""
+
+    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
+        """Arrays in memory are blocks as well: slices, cut where every other engine cuts."""
+        n_rows = block_rows(X)
+        weights = None if weight is None else split_rows(weight, n_rows)
+        block_scores = self._learn_blocks(split_rows(X, n_rows), split_rows(codes, n_rows), weights)
+        return np.concatenate(list(block_scores.scores))
 
     def _for_inference(self) -> Self:
         """The fitted detector without the state that only fitting needs: it is sent to every worker."""

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from eigenclean.arrays import Array, Float64s, Ints, encode_labels, locate_labels
 from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.decisions import Decision
-from eigenclean.detect.judge.candidates import FEW, MANY
+from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, N_CANDIDATES
 from eigenclean.errors import InvalidData
 from eigenclean.scale.reading import Passes
 from eigenclean.scale.resources import free_memory
@@ -66,7 +66,7 @@ def judge_stream(
     memory = free_memory() // 2 if memory is None else memory
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
-    table = n * (6 * FEW if k > MANY else 4 * k)  # what the judge keeps of every row
+    table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # what the judge keeps of every row
     passes = Passes(source, budget=memory // 2, spill=table > memory // 2)
     _check_width(passes, judge if fitted else None, source)
     own = passes.split_rows(codes)

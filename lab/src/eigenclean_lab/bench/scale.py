@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import row_chunks
-from eigenclean.detect.judge.judge import _SHRINKAGES
+from eigenclean.detect.judge.shrinkage import SHRINKAGES
 from eigenclean.errors import InvalidData
 from eigenclean.files import remove
 from eigenclean.names import check_name
@@ -65,7 +65,7 @@ class Costs:
     def blas(self, n: int, d: int, k: int, rounds: int) -> float:
         """Seconds that the judge's matrix products take."""
         # One fold of five tries all amounts of shrinkage at first, and then the neighbours of the last one.
-        passes = rounds + (len(_SHRINKAGES) + 2 * (rounds - 1)) / 5
+        passes = rounds + (len(SHRINKAGES) + 2 * (rounds - 1)) / 5
         return n * d * d / self.second_moments + passes * n * d * k / self.discriminants
 
 

@@ -14,7 +14,7 @@ from eigenclean.detect.baselines.neighbours import check_count
 from eigenclean.detect.cuts import Cut, FixedCut
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
-from eigenclean.detect.judge.unit_rows import RowForm, UnitRows
+from eigenclean.detect.judge.unit_rows import RowNormalizer, UnitRows
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.evidence import EvidenceKind
 
@@ -51,7 +51,7 @@ class LinearHead:
 
     shrinkage: float
     _discriminants: Discriminants
-    _form: RowForm
+    _normalizer: RowNormalizer
     _n_folds: int
     _calibration: Calibration
 
@@ -80,13 +80,13 @@ class LinearHead:
             discriminants = solver.solve(shrinkage, *sums)
             fitted = _calibrated(discriminants.of(rows)[weighted], codes[weighted])
             if best is None or fitted.log_likelihood > best._calibration.log_likelihood:
-                best = cls(shrinkage, discriminants, rows.form, n_folds, fitted)
+                best = cls(shrinkage, discriminants, rows.normalizer, n_folds, fitted)
         assert best is not None
         return best
 
     def logits(self, X: Array) -> Float64s:
         """n x k, each row by the folds that it is not in."""
-        rows = UnitRows.of(X, content_folds(X, self._n_folds), self._form)
+        rows = UnitRows.of(X, content_folds(X, self._n_folds), self._normalizer)
         return self._calibration.scale * self._discriminants.of(rows) + self._calibration.offsets
 
     def probabilities(self, X: Array) -> Float64s:

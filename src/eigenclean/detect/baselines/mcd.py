@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
-from eigenclean.detect.blocks import Blocks, block_rows, split_rows
+from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import Cut, QuantileCut
 from eigenclean.detect.fine.eigenvectors import grouped
 from eigenclean.detect.folds import content_hash
@@ -87,13 +87,10 @@ class MCD(BlockDetector):
         if self.shrinkage is not None and not 0 <= self.shrinkage <= 1:
             raise InvalidOption(f"MCD: shrinkage must be between 0 and 1, got {self.shrinkage}")
 
-    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = block_rows(X)
-        weights = None if weight is None else split_rows(weight, rows)
-        return np.concatenate(list(self._estimate(split_rows(X, rows), split_rows(codes, rows), weights)))
-
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
-        scores = self._estimate(features, codes, None)
+    def _learn_blocks(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
+    ) -> BlockScores:
+        scores = self._estimate(features, codes, weights)
         return replace(self.score_blocks(features, codes), scores=scores)
 
     def _estimate(

@@ -190,7 +190,9 @@ class FINE(BlockDetector):
         self._pairs = values, vectors
         return self._score(X, codes)
 
-    def _learn_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
+    def _learn_blocks(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
+    ) -> BlockScores:
         classes = self.classes_
         data = ClassBlocks(features, codes, len(classes))
         self.n_samples_per_class_, self._moments, self._pairs = data.sizes, None, None

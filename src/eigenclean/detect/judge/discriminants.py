@@ -99,9 +99,9 @@ class DiscriminantSolver:
             directions = total + np.linalg.solve(np.eye(k) - inner * share.T, inner).T @ (share * total)
         return directions, np.vecdot(directions, means)
 
-    def forget(self, but: Iterable[float]) -> None:
-        """Let go of the factors for amounts of shrinkage other than these."""
-        self._factors = {key: factor for key, factor in self._factors.items() if key[1] in set(but)}
+    def forget_except(self, shrinkages: Iterable[float]) -> None:
+        """Free the cached factors of amounts of shrinkage other than these."""
+        self._factors = {key: factor for key, factor in self._factors.items() if key[1] in set(shrinkages)}
 
     def _shrunk(self, fold: int, shrinkage: float) -> Float64s:
         second = (self._total - self._seconds[fold]) / self._weights[fold]

@@ -1,55 +1,81 @@
-"""The judge: FINE's moments, carried all the way to the probability of every label."""
+"""The judge: P(label right) by cross-fitted linear discriminants and EM for a model of the label noise.
+
+The algorithm, in the order of `Judge._learn_blocks`:
+
+1. *Scan.* Every row gets a hash of its content, and with it a fold. Cross-fitting by content keeps copies of a row
+   in one fold and finds the fold of a row again, in any order and on any machine.
+2. *Normalise.* Rows are scaled to unit length and centred, after square roots if no value is negative.
+3. *Moments.* One second moment per fold, and class sums per fold. Moments of the other folds are total minus fold.
+4. *Discriminants.* Each fold is scored by a linear discriminant analysis with a shrunken covariance, computed from
+   the moments of the other folds. The amount of shrinkage is the one under which the given labels are most likely.
+5. *Noise model.* EM on the given labels calibrates the discriminants and estimates the transition matrix.
+6. *Reassign.* Rows whose label is probably wrong are distributed over the classes by their posterior, class sums
+   are computed again, and steps 4 and 5 are repeated until the noise rate settles.
+7. *Instance-dependent noise.* Its rate is estimated once, at the end.
+8. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
+
+Everything is a sum over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
+"""
 
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
+from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
-from eigenclean.detect.blocks import Blocks, block_rows, split_rows
+from eigenclean.detect.blocks import Blocks, block_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.folds import content_folds
-from eigenclean.detect.judge import block_statistics as work
-from eigenclean.detect.judge.candidate_blocks import Draw, Tables
-from eigenclean.detect.judge.candidates import FEW, MANY, Candidates
+from eigenclean.detect.judge.block_statistics import (
+    add_moments,
+    add_reassigned,
+    log_odds,
+    normalise,
+    suggest,
+    sum_p_right,
+    zero_class_sums,
+    zero_moments,
+)
+from eigenclean.detect.judge.candidate_blocks import CandidateBlocks, RowSample
+from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
-from eigenclean.detect.judge.instance_noise import with_glances
-from eigenclean.detect.judge.noise_model import NoisyLabels, fit_noisy_labels, likelihoods
-from eigenclean.detect.judge.unit_rows import KEPT_BYTES, RowForm, UnitRows
+from eigenclean.detect.judge.em import fit_noise_model, refine
+from eigenclean.detect.judge.instance_noise import fit_instance_noise
+from eigenclean.detect.judge.noise_model import NoiseModel
+from eigenclean.detect.judge.shrinkage import ShrinkageSearch
+from eigenclean.detect.judge.transition_matrix import TransitionMatrix
+from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowNormalizer, UnitRows, scan_block
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
 
-_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
-_TRIAL_ROWS = 4000  # enough to compare amounts of shrinkage
-_SETTLED = 0.002  # rounds end when the noise rate changes by less
+NOISE_RATE_TOLERANCE = 0.002  # rounds end when the noise rate changes by less
 
 
 class Judge(BlockDetector):
-    """P(label right) from class moments, out of sample, with an unknown noise.
+    """P(label right) from class moments, out of sample, with an unknown label noise.
 
-    1. Features become directions (length 1, centred; square roots first if none is negative); sums are kept per
-       class and fold, a second moment per fold.
-    2. Each fold is judged by the moments of the others, total minus fold, with a shrunk linear discriminant: the
-       model under which FINE's theorem holds, with all its directions instead of one.
-    3. The discriminants and a model of the noise are calibrated together on the given labels (EM): a transition
-       matrix for errors that are anywhere, and glances for errors among samples that look alike.
-    4. The posterior P(y | x, given label) is the answer: P(right), the suggestion, the transition matrix. Samples
-       whose label is probably wrong are shared out by it, and the class moments are taken again, until the noise
-       rate stays: wrong labels no longer bend the means.
+    Class means and one shared covariance give linear discriminants: the model under which FINE's theorem holds,
+    with all directions instead of one. Each row is scored by the moments of the folds that it is not in. A model of
+    the noise, with a transition matrix for class-conditional errors and a rate of instance-dependent errors, is
+    fitted by EM on the given labels alone. The posterior of the right label gives P(right), the suggestion and the
+    transition matrix.
 
     Args:
-        n_folds: a row is judged by the other folds; which fold it is in depends on its content alone.
-        rounds: how often the moments are taken at most, the first time with the given labels.
+        n_folds: a row is scored by the other folds; its fold depends on its content alone.
+        rounds: how often class sums are computed at most, the first time with the given labels and then with labels
+            that are probably wrong reassigned.
         threshold: labels are kept when P(right) is strictly above it.
         cut: "posterior"; the score is the log-odds of being right already.
 
     Attributes:
         classes_: sorted labels.
         transition_: K x K, P(given label | right label).
-        shrinkage_: the amount of shrinkage that explains the given labels best, out of sample.
-        glances_: share of the labels that were given at a glance.
-        n_rounds_: how often the moments were taken.
+        shrinkage_: the amount of shrinkage under which the given labels are most likely, out of sample.
+        instance_noise_rate_: share of the labels with instance-dependent noise.
+        n_rounds_: how often class sums were computed.
 
     Examples:
         >>> from sklearn.datasets import load_digits
@@ -62,10 +88,14 @@ class Judge(BlockDetector):
     """
 
     name: ClassVar[str] = "judge"
-    _discriminants: Discriminants
     shrinkage_: float
-    glances_: float
+    instance_noise_rate_: float
     n_rounds_: int
+    glances_ = RenamedAttribute("instance_noise_rate_")
+    _normalizer: RowNormalizer
+    _discriminants: Discriminants
+    _model: NoiseModel
+    _overall_transition: TransitionMatrix
 
     def __init__(
         self, *, n_folds: int = 5, rounds: int = 40, cut: str | Cut = "posterior", threshold: float = 0.5
@@ -83,156 +113,86 @@ class Judge(BlockDetector):
         if self.rounds < 1:
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
-    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        rows = block_rows(X)
-        weights = None if weight is None else split_rows(weight, rows)
-        return np.concatenate(
-            list(self._learn_blocks(split_rows(X, rows), split_rows(codes, rows), weights).scores)
-        )
-
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
     ) -> BlockScores:
-        k, n_folds, n_blocks = len(self.classes_), self.n_folds, len(features)
-        seen = features.map(work.seen).persist()
-        looks = list(seen.map(work.look))
-        lots = seen.map(work.lots)
-        self._form = RowForm.of_blocks(features, looks)
-        n, d = sum(look.n for look in looks), len(self._form.centre)
-        units = features.map(work.directions, lots, args=(self._form, n_folds))
-        if n * d * looks[0].itemsize <= KEPT_BYTES:
-            units = units.persist()
-        weight = features.from_items([None] * n_blocks) if weights is None else weights
-        seconds, masses, sums = units.total(
-            work.add_moments, codes, weight, initial=partial(work.no_moments, n_folds, k, d)
+        k, n_folds = len(self.classes_), self.n_folds
+        scans = features.map(scan_block).persist()
+        statistics = list(scans.map(attrgetter("statistics")))
+        row_hashes = scans.map(attrgetter("row_hashes"))
+        n = sum(block.n for block in statistics)
+
+        self._normalizer = RowNormalizer.of_blocks(features, statistics)
+        d = len(self._normalizer.centre)
+        rows = features.map(normalise, row_hashes, args=(self._normalizer, n_folds))
+        if n * d * statistics[0].itemsize <= CACHE_LIMIT:
+            rows = rows.persist()
+
+        weight = features.from_items([None] * len(features)) if weights is None else weights
+        second_moments, fold_weights, class_sums = rows.total(
+            add_moments, codes, weight, initial=partial(zero_moments, n_folds, k, d)
         )
-        solver = DiscriminantSolver(seconds, masses)
-        rounds = _Rounds(units, codes, solver, Draw.of(lots, n), self._trial_folds(n), n, k)
-        model: NoisyLabels | None = None
-        noise = np.inf
-        for number in track(range(1, self.rounds + 1), "judging"):
-            if model is not None:
-                del sums, self._discriminants  # there may be no room for two of them
-                start = partial(work.no_sums, n_folds, k, d)
-                sums = units.total(work.add_moved, rounds.tables.blocks, weight, args=(model,), initial=start)
-            self.shrinkage_, self._discriminants = rounds.judge(sums, model)
-            tables = rounds.tables
-            model = fit_noisy_labels(tables) if model is None else model.converged(tables)
-            self.n_rounds_ = number
-            before, noise = noise, 1.0 - tables.total(work.p_right, args=(model,)) / n
-            if abs(noise - before) < _SETTLED:
+        solver = DiscriminantSolver(second_moments, fold_weights)
+        search = ShrinkageSearch(rows, codes, solver, RowSample.of(row_hashes, n), n, k)
+
+        candidates: CandidateBlocks | None = None
+        model: NoiseModel | None = None
+        noise_rate = np.inf
+        for n_rounds in track(range(1, self.rounds + 1), "judging"):
+            if candidates is not None:
+                # With thousands of classes there is no room for two sets of sums, discriminants or candidates:
+                # each is released before the next one is computed.
+                del class_sums, self._discriminants
+                initial = partial(zero_class_sums, n_folds, k, d)
+                class_sums = rows.total(add_reassigned, candidates.blocks, weight, args=(model,), initial=initial)
+                candidates = None
+            self.shrinkage_, self._discriminants, candidates = search.fit(class_sums, model)
+            model = fit_noise_model(candidates) if model is None else refine(model, candidates)
+            self.n_rounds_ = n_rounds
+            previous, noise_rate = noise_rate, _noise_rate(model, candidates)
+            if abs(noise_rate - previous) < NOISE_RATE_TOLERANCE:
                 break
-        assert model is not None
-        self._model = with_glances(model, tables)
-        self._noise, self.glances_ = self._model.overall(tables), self._model.glances
-        given = (self._model,)
+        assert model is not None and candidates is not None
+
+        self._model = fit_instance_noise(model, candidates)
+        self.instance_noise_rate_ = self._model.instance_noise_rate
+        self._overall_transition = self._model.overall_transition(candidates)
+        args = (self._model,)
+        tables = candidates.blocks
         return BlockScores(
-            tables.blocks.map(work.log_odds, args=given),
-            lambda rows, cut: tables.blocks.map(work.suggested, rows, args=given),
+            tables.map(log_odds, args=args), lambda flagged, cut: tables.map(suggest, flagged, args=args)
         )
-
-    def _trial_folds(self, n: int) -> list[int]:
-        """As few folds as it takes to compare amounts of shrinkage."""
-        return list(range(min(self.n_folds, -(-_TRIAL_ROWS * self.n_folds // n))))
-
-    def _candidates(self, X: Array, codes: Ints) -> Candidates:
-        rows = UnitRows.of(X, content_folds(X, self.n_folds), self._form)
-        return Candidates.of(self._discriminants, rows, codes)
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), 1, block_rows(X)):
-            scores[part] = self._model.log_odds(self._candidates(X[part], codes[part]))
+        for chunk in row_chunks(len(X), 1, block_rows(X)):
+            scores[chunk] = self._model.log_odds(self._candidates(X[chunk], codes[chunk]))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), 1, block_rows(X)):
-            found = self._candidates(X[rows[part]], codes[rows[part]])
-            best[part], share[part] = work.suggested(found, np.arange(len(found)), self._model)
+        for chunk in row_chunks(len(rows), 1, block_rows(X)):
+            candidates = self._candidates(X[rows[chunk]], codes[rows[chunk]])
+            best[chunk], share[chunk] = suggest(candidates, np.arange(len(candidates)), self._model)
         return best, share
+
+    def _candidates(self, X: Array, codes: Ints) -> Candidates:
+        rows = UnitRows.of(X, content_folds(X, self.n_folds), self._normalizer)
+        return Candidates.of(self._discriminants, rows, codes)
 
     @property
     def transition_(self) -> Float64s:
         """K x K, P(given label | right label)."""
-        return self._noise.matrix()
+        return self._overall_transition.to_dense()
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record = super()._made_by(cut)
-        record["glances"], record["rounds"] = float(self.glances_), self.n_rounds_
+        record["instance_noise_rate"], record["rounds"] = float(self.instance_noise_rate_), self.n_rounds_
         if len(self.classes_) <= 100:
             record["transition"] = np.round(self.transition_, 4).tolist()
         return record
 
 
-class _Rounds:
-    """One round of the judge after the other: the best amount of shrinkage, and the candidates that it gives."""
-
-    tables: Tables
-
-    def __init__(
-        self,
-        units: Blocks[UnitRows],
-        codes: Blocks[Ints],
-        solver: DiscriminantSolver,
-        draw: Draw,
-        trial: list[int],
-        n: int,
-        k: int,
-    ) -> None:
-        self._units, self._codes, self._solver, self._draw = units, codes, solver, draw
-        self._trial, self._n, self._k = trial, n, k
-        self._shrinkage: float | None = None
-
-    def judge(self, sums: work.Sums, model: NoisyLabels | None) -> tuple[float, Discriminants]:
-        """The shrinkage that explains the given labels best, and its discriminants; sets ``tables``."""
-        if hasattr(self, "tables"):
-            del self.tables  # there may be no room for two of them
-        expected = self._shrinkage
-        amounts = [amount for amount in _near(expected) if amount != expected]
-        reached: dict[float, float] = {}
-        tables: Tables | None = None
-        chosen: Discriminants | None = None
-        while amounts or (tables is None and expected is not None):
-            group, amounts = amounts[: self._at_once], amounts[self._at_once :]
-            others = [self._solver.solve(amount, *sums, self._trial) for amount in group]
-            if tables is None and expected is not None:  # most likely it is the same as before: save a reading
-                chosen = self._solver.solve(expected, *sums)
-                group = [*group, expected]
-                tried = self._tried(chosen, others)
-                tables = self._tables(tried.map(work.every).persist())
-            else:
-                tried = self._tried(None, others)
-            found = likelihoods(tried.map(work.tried), model, self._k, 8, settle=2)
-            reached.update(zip(group, found, strict=True))
-            del tried
-        best = max(_near(expected), key=lambda amount: reached[amount])
-        if best != expected or tables is None or chosen is None:
-            del tables
-            chosen = self._solver.solve(best, *sums)
-            given = (chosen, len(self._units) > 1)
-            tables = self._tables(self._units.map(work.candidates, self._codes, args=given).persist())
-        self._shrinkage, self.tables = best, tables
-        self._solver.forget(but=_near(best))
-        return best, chosen
-
-    def _tried(self, expected: Discriminants | None, others: list[Discriminants]) -> Blocks[Any]:
-        given = (self._trial, expected, others, len(self._units) > 1)
-        return self._units.map(work.trials, self._codes, args=given).persist()
-
-    @property
-    def _at_once(self) -> int:
-        """How many trials fit into half a gigabyte."""
-        of_row = (4 * self._k if self._k <= MANY else 6 * FEW) * len(self._trial) / self._solver.n_folds
-        return max(1, int((1 << 29) / (of_row * self._n)))
-
-    def _tables(self, blocks: Blocks[Candidates]) -> Tables:
-        return Tables(blocks, self._draw, self._n, self._k)
-
-
-def _near(shrinkage: float | None) -> tuple[float, ...]:
-    """Amounts of shrinkage to try after this one, it and its neighbours; all before the first."""
-    if shrinkage is None:
-        return _SHRINKAGES
-    at = _SHRINKAGES.index(shrinkage)
-    return _SHRINKAGES[max(0, at - 1) : at + 2]
+def _noise_rate(model: NoiseModel, candidates: CandidateBlocks) -> float:
+    """The expected share of wrong labels."""
+    return 1.0 - candidates.total(sum_p_right, args=(model,)) / len(candidates)

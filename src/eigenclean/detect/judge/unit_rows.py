@@ -1,4 +1,4 @@
-"""Features as directions: what linear discriminants look at, and the sums over it that add up."""
+"""Rows normalised to unit length and centred, grouped by fold, and sums over them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,185 +6,213 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working_dtype
 from eigenclean.detect.blocks import Blocks
+from eigenclean.detect.folds import content_hash
 
-MAX_COLUMNS = 2048  # with more, columns are folded together: second moments grow with their square
-_CACHED = 1 << 19  # bytes of rows that stay in the cache from one step to the next
-KEPT_BYTES = 1 << 29  # prepared rows are kept up to half a gigabyte, and made anew at every reading beyond it
-
-
-@dataclass(frozen=True)
-class RowForm:
-    """How a row becomes a direction, learned once from all rows.
-
-    Attributes:
-        rooted: take square roots first. Features that are never negative (after a ReLU, counts, pixels) have a few
-            large values that say little; with roots, lengths and distances are those of Hellinger.
-        centre: mean direction.
-    """
-
-    rooted: bool
-    centre: Float64s
-
-    @classmethod
-    def of(cls, features: Array) -> "RowForm":
-        """Learn it from these rows."""
-        rooted = never_negative(features)
-        return cls(rooted, direction_sum(features, rooted) / len(features))
-
-    @classmethod
-    def of_blocks(cls, features: Blocks[Array], looks: "Sequence[Look]") -> "RowForm":
-        """Learn it from a `look` at each block."""
-        rooted = all(look.rooted for look in looks)
-        if rooted or not any(look.rooted for look in looks):
-            total = sum((look.directions for look in looks[1:]), looks[0].directions)
-        else:  # some blocks have negative values and others have none
-            total = features.total(direction_sum, args=(False,))
-        return cls(rooted, np.asarray(total / sum(look.n for look in looks)))
-
-    def apply(self, features: Array, chosen: Ints | None = None) -> Floats:
-        """Rows (all, or the chosen ones) of length 1, less the centre; a zero row has no direction and stays."""
-        n = len(features) if chosen is None else len(chosen)
-        dtype = working_dtype(features.dtype)
-        out, centre = np.empty((n, len(self.centre)), dtype), self.centre.astype(dtype)
-        for part in row_chunks(n, features.shape[1] * dtype.itemsize, _CACHED):
-            rows = features[part if chosen is None else chosen[part]].astype(dtype, copy=False)
-            if self.rooted:
-                rows = np.copysign(np.sqrt(np.abs(rows)), rows)
-            if rows.shape[1] > MAX_COLUMNS:
-                rows = folded_together(rows)
-            length = np.sqrt(np.vecdot(rows, rows))
-            length[length == 0] = 1.0
-            np.divide(rows, length[:, None], out=out[part])
-            out[part] -= centre
-        return out
+MAX_COLUMNS = 2048  # more columns are hashed into so many: second moments grow with the square of the columns
+CACHE_LIMIT = 1 << 29  # normalised rows up to half a gigabyte are kept; beyond it they are computed at every use
+_CHUNK_BYTES = 1 << 19  # rows that stay in the processor's cache from one step of the normalisation to the next
 
 
-class Look(NamedTuple):
-    """What is to be known about some rows before they become directions.
+class BlockStatistics(NamedTuple):
+    """What is to be known about the rows of a block before they can be normalised.
 
     Attributes:
-        n: how many there are.
-        width: columns.
-        itemsize: bytes of a number at work.
-        rooted: whether none of the values is negative.
-        directions: sum of the rows at unit length, after square roots if rooted.
+        n: number of rows.
+        width: number of columns.
+        itemsize: bytes of a number in the working precision.
+        nonnegative: whether no value is below zero.
+        direction_sum: sum of the unit-length rows, after square roots if ``nonnegative``.
     """
 
     n: int
     width: int
     itemsize: int
-    rooted: bool
-    directions: Float64s
+    nonnegative: bool
+    direction_sum: Float64s
 
     @classmethod
-    def at(cls, features: Array) -> "Look":
-        """Look at these rows."""
-        rooted = never_negative(features)
+    def of(cls, features: Array) -> "BlockStatistics":
+        """Compute them from the rows of one block."""
+        nonnegative = is_nonnegative(features)
         itemsize = working_dtype(features.dtype).itemsize
         n, width = features.shape
-        return cls(n, width, itemsize, rooted, direction_sum(features, rooted))
+        return cls(n, width, itemsize, nonnegative, sum_of_directions(features, nonnegative))
 
 
-def never_negative(features: Array) -> bool:
+class BlockScan(NamedTuple):
+    """The result of the first pass over a block: content hashes of its rows, and statistics."""
+
+    row_hashes: NDArray[np.uint64]
+    statistics: BlockStatistics
+
+
+def scan_block(features: Array) -> BlockScan:
+    """Compute the content hashes and statistics of a block, in the first pass over the data."""
+    return BlockScan(content_hash(features), BlockStatistics.of(features))
+
+
+@dataclass(frozen=True)
+class RowNormalizer:
+    """Scales rows to unit length and subtracts the mean direction.
+
+    Attributes:
+        take_roots: take square roots first. Features that are never negative (after a ReLU, counts, pixels) have a
+            few large values that would dominate; with roots, distances are Hellinger distances.
+        centre: mean of the unit-length rows.
+    """
+
+    take_roots: bool
+    centre: Float64s
+
+    @classmethod
+    def of(cls, features: Array) -> "RowNormalizer":
+        """Fit to rows in memory."""
+        take_roots = is_nonnegative(features)
+        return cls(take_roots, sum_of_directions(features, take_roots) / len(features))
+
+    @classmethod
+    def of_blocks(cls, features: Blocks[Array], statistics: Sequence[BlockStatistics]) -> "RowNormalizer":
+        """Fit to rows in blocks, given the statistics of each block."""
+        take_roots = all(block.nonnegative for block in statistics)
+        if take_roots or not any(block.nonnegative for block in statistics):
+            first, *rest = (block.direction_sum for block in statistics)
+            total = sum(rest, first)
+        else:  # blocks without a negative value took roots in their sum: repeat all sums without roots
+            total = features.total(sum_of_directions, args=(False,))
+        return cls(take_roots, np.asarray(total / sum(block.n for block in statistics)))
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Normalise all rows, or these ``rows``; a row of zeros has no direction and becomes minus the centre."""
+        n = len(features) if rows is None else len(rows)
+        dtype = working_dtype(features.dtype)
+        out, centre = np.empty((n, len(self.centre)), dtype), self.centre.astype(dtype)
+        for chunk in row_chunks(n, features.shape[1] * dtype.itemsize, _CHUNK_BYTES):
+            block = features[chunk if rows is None else rows[chunk]].astype(dtype, copy=False)
+            if self.take_roots:
+                block = np.copysign(np.sqrt(np.abs(block)), block)
+            if block.shape[1] > MAX_COLUMNS:
+                block = hash_columns(block)
+            length = np.sqrt(np.vecdot(block, block))
+            length[length == 0] = 1.0
+            np.divide(block, length[:, None], out=out[chunk])
+            out[chunk] -= centre
+        return out
+
+
+def is_nonnegative(features: Array) -> bool:
     """Whether no value is below zero."""
-    return all(np.min(features[part], initial=0) >= 0 for part in row_chunks(len(features), 4 * features.shape[1]))
+    chunks = row_chunks(len(features), 4 * features.shape[1])
+    return all(np.min(features[chunk], initial=0) >= 0 for chunk in chunks)
 
 
-def direction_sum(features: Array, rooted: bool) -> Float64s:
-    """Sum of the rows at unit length, before they are centred."""
+def sum_of_directions(features: Array, take_roots: bool) -> Float64s:
+    """Sum of the unit-length rows, not centred."""
     width = features.shape[1]
-    uncentred = RowForm(rooted, np.zeros(min(width, MAX_COLUMNS)))
+    uncentred = RowNormalizer(take_roots, np.zeros(min(width, MAX_COLUMNS)))
     total = np.zeros(min(width, MAX_COLUMNS))
-    for part in row_chunks(len(features), 4 * width):
-        total += uncentred.apply(features[part]).sum(axis=0, dtype=np.float64)
+    for chunk in row_chunks(len(features), 4 * width):
+        total += uncentred.apply(features[chunk]).sum(axis=0, dtype=np.float64)
     return total
 
 
-def folded_together(rows: Floats) -> Floats:
-    """`MAX_COLUMNS` columns in place of more: random groups of columns, added up with random signs.
+def hash_columns(rows: Floats) -> Floats:
+    """Reduce to `MAX_COLUMNS` columns: random groups of columns are summed with random signs (feature hashing).
 
-    Inner products stay what they were on average; which columns go together depends on their number alone.
+    Inner products are preserved in expectation. The groups depend on nothing but the number of columns.
     """
     d = rows.shape[1]
     rng = np.random.default_rng(d)
     starts = np.arange(MAX_COLUMNS) * d // MAX_COLUMNS
     signs = rng.choice(np.array([-1, 1], dtype=rows.dtype), size=d)
-    mixed = rows[:, rng.permutation(d)] * signs
-    return np.asarray(np.add.reduceat(mixed, starts, axis=1))
+    shuffled = rows[:, rng.permutation(d)] * signs
+    return np.asarray(np.add.reduceat(shuffled, starts, axis=1))
 
 
 @dataclass(frozen=True)
 class UnitRows:
-    """The directions of all rows, fold by fold."""
+    """Normalised rows of a block, by fold.
+
+    Attributes:
+        features: the rows as they are given.
+        folds: the fold of each row.
+        normalizer: how a row is normalised.
+    """
 
     features: Array
     folds: Ints
-    form: RowForm
+    normalizer: RowNormalizer
 
     @classmethod
-    def of(cls, features: Array, folds: Ints, form: RowForm | None = None) -> "UnitRows":
-        """Learn the form from the features themselves unless it is given."""
-        return cls(features, folds, RowForm.of(features) if form is None else form)
+    def of(cls, features: Array, folds: Ints, normalizer: RowNormalizer | None = None) -> "UnitRows":
+        """Fit the normalizer to these very rows unless it is given."""
+        return cls(features, folds, RowNormalizer.of(features) if normalizer is None else normalizer)
 
     def __len__(self) -> int:
         return len(self.folds)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the directions."""
+        """Precision of the normalised rows."""
         return working_dtype(self.features.dtype)
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of the normalised rows."""
+        return len(self.normalizer.centre)
+
     def blocks(self) -> Iterator[tuple[int, Ints, Floats]]:
-        """Fold, row numbers and directions, in blocks of rows of one fold."""
-        for number, (fold, rows) in enumerate(self._parts):
-            yield fold, rows, self._kept[number] if self._fits else self.form.apply(self.features, rows)
+        """Fold, row numbers and normalised rows, in chunks of rows of one fold."""
+        for number, (fold, rows) in enumerate(self._chunks):
+            block = self._cache[number] if self._fits_cache else self.normalizer.apply(self.features, rows)
+            yield fold, rows, block
 
     def only(self, folds: list[int]) -> "UnitRows":
         """The rows of these folds."""
         rows = np.flatnonzero(np.isin(self.folds, folds))
-        return UnitRows(self.features[rows], self.folds[rows], self.form)
+        return UnitRows(self.features[rows], self.folds[rows], self.normalizer)
 
     @cached_property
-    def _parts(self) -> list[tuple[int, Ints]]:
-        of_fold = [(int(fold), np.flatnonzero(self.folds == fold)) for fold in np.unique(self.folds)]
-        width = 4 * len(self.form.centre)
-        return [(fold, rows[part]) for fold, rows in of_fold for part in row_chunks(len(rows), width)]
+    def _chunks(self) -> list[tuple[int, Ints]]:
+        rows_of_fold = [(int(fold), np.flatnonzero(self.folds == fold)) for fold in np.unique(self.folds)]
+        width = 4 * self.n_columns
+        return [(fold, rows[chunk]) for fold, rows in rows_of_fold for chunk in row_chunks(len(rows), width)]
 
     @property
-    def _fits(self) -> bool:
-        return self.dtype.itemsize * len(self.features) * len(self.form.centre) <= KEPT_BYTES
+    def _fits_cache(self) -> bool:
+        return self.dtype.itemsize * len(self.features) * self.n_columns <= CACHE_LIMIT
 
     @cached_property
-    def _kept(self) -> list[Floats]:
-        return [self.form.apply(self.features, rows) for _, rows in self._parts]
+    def _cache(self) -> list[Floats]:
+        return [self.normalizer.apply(self.features, rows) for _, rows in self._chunks]
 
     def second_moments(self, weight: Float64s | None, n_folds: int) -> Float64s:
         """Σ w z zᵀ of each fold, products in the precision of the features and sums in float64."""
-        d = len(self.form.centre)
-        totals = np.zeros((n_folds, d, d))
+        totals = np.zeros((n_folds, self.n_columns, self.n_columns))
         self.add_second_moments(totals, weight)
         return totals
 
     def add_second_moments(self, totals: Float64s, weight: Float64s | None) -> None:
-        """Add them to ``totals``, in place."""
+        """Add Σ w z zᵀ of each fold to ``totals``, in place."""
         for fold, rows, block in self.blocks():
             if weight is not None:
                 block = block * np.sqrt(weight[rows]).astype(block.dtype)[:, None]
             totals[fold] += block.T @ block
 
-    def class_sums(self, members: Any, n_folds: int) -> tuple[Float64s, Float64s]:
-        """Σ r z (folds x K x d) and Σ r (folds x K) for soft memberships r: n x K, an array or sparse."""
-        k, d = members.shape[1], len(self.form.centre)
-        sums, counts = np.zeros((n_folds, k, d)), np.zeros((n_folds, k))
-        self.add_class_sums(sums, counts, members)
+    def class_sums(self, memberships: Floats | csr_array, n_folds: int) -> tuple[Float64s, Float64s]:
+        """Σ r z (folds x K x d) and Σ r (folds x K) for soft class memberships r, n x K, dense or sparse."""
+        k = memberships.shape[1]
+        sums, counts = np.zeros((n_folds, k, self.n_columns)), np.zeros((n_folds, k))
+        self.add_class_sums(sums, counts, memberships)
         return sums, counts
 
-    def add_class_sums(self, sums: Float64s, counts: Float64s, members: Any) -> None:
-        """Add them to ``sums`` and ``counts``, in place."""
+    def add_class_sums(self, sums: Float64s, counts: Float64s, memberships: Floats | csr_array) -> None:
+        """Add Σ r z to ``sums`` and Σ r to ``counts``, in place."""
         for fold, rows, block in self.blocks():
-            own = members[rows]
-            sums[fold] += own.T.astype(block.dtype) @ block
-            counts[fold] += own.sum(axis=0, dtype=np.float64)
+            selected = memberships[rows]
+            sums[fold] += selected.T.astype(block.dtype) @ block
+            counts[fold] += selected.sum(axis=0, dtype=np.float64)

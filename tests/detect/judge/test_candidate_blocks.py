@@ -1,0 +1,57 @@
+"""Subsamples of candidates: the same rows however the data are ordered and split into blocks."""
+
+import numpy as np
+import pytest
+
+from eigenclean.arrays import Ints
+from eigenclean.detect.blocks import LocalBlocks
+from eigenclean.detect.judge import candidate_blocks
+from eigenclean.detect.judge.candidate_blocks import CandidateBlocks, RowSample
+from eigenclean.detect.judge.candidates import Candidates
+
+N, K = 500, 3
+RNG = np.random.default_rng(0)
+HASHES = RNG.integers(0, 1 << 63, size=N, dtype=np.uint64) * np.uint64(2)
+VALUES = RNG.normal(size=(N, K))
+GIVEN = RNG.integers(0, K, N)
+
+
+def in_blocks(order: Ints, sizes: list[int]) -> CandidateBlocks:
+    parts = np.split(order, np.cumsum(sizes)[:-1])
+    sample = RowSample.of(LocalBlocks.of([HASHES[part] for part in parts]), N)
+    tables = [Candidates.from_table(VALUES[part], GIVEN[part], is_partial=len(sizes) > 1) for part in parts]
+    return CandidateBlocks(LocalBlocks.of(tables), N, K, sample)
+
+
+@pytest.mark.parametrize("sizes", [[500], [100, 400], [1, 250, 249]])
+def test_a_subsample_holds_the_rows_with_the_lowest_hashes(sizes: list[int]) -> None:
+    order = np.random.default_rng(1).permutation(N)
+    subsample = in_blocks(order, sizes).subsample(50)
+    assert len(subsample) == 50 and len(subsample.blocks) == 1
+    expected = VALUES[np.argsort(HASHES)[:50]]
+    found = subsample.blocks.first().values.T
+    np.testing.assert_array_equal(np.sort(found[:, 0]), np.sort(expected[:, 0]))
+
+
+def test_subsamples_are_nested() -> None:
+    blocks = in_blocks(np.arange(N), [200, 300])
+    small, large = (set(blocks.subsample(n).blocks.first().values[0].tolist()) for n in (20, 60))
+    assert small < large
+
+
+@pytest.mark.parametrize("sizes", [[500], [200, 300]])
+def test_all_rows_when_there_are_no_more(sizes: list[int]) -> None:
+    blocks = in_blocks(np.arange(N), sizes)
+    whole = blocks.subsample(N).blocks.first()
+    np.testing.assert_array_equal(whole.values.T, VALUES)
+    assert not whole.is_partial
+    assert blocks.spread == pytest.approx(VALUES.std())
+
+
+def test_copies_of_few_rows_still_fill_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their hashes are not uniform: the rows below an expected quantile may be too few."""
+    monkeypatch.setattr(candidate_blocks, "MAX_SAMPLE", 30)
+    hashes = np.full(N, np.uint64(2**63))
+    sample = RowSample.of(LocalBlocks.of([hashes[:200], hashes[200:]]), N)
+    rows = sample.first(30, 2)
+    assert [len(own) for own in rows] == [30, 0]
