@@ -18,11 +18,11 @@ def read(name: str) -> str:
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"amounts from {min(shrinkage.SHRINKAGES)} to {max(shrinkage.SHRINKAGES)} are tried",
+        f"values of λ from {min(shrinkage.SHRINKAGES)} to {max(shrinkage.SHRINKAGES)} are compared",
         f"About {shrinkage.TRIAL_ROWS} rows",
-        f"changes by less than {judge.NOISE_RATE_TOLERANCE}, but for {judge.Judge().rounds} rounds at most",
+        f"changes by less than {judge.NOISE_RATE_TOLERANCE}, at most {judge.Judge().rounds} times",
         f"noise rates of {RATES.replace(', 90', ' and 90')} %",
-        f"({instance_noise.SHARPNESSES[0]} or {instance_noise.SHARPNESSES[1]} are tried)",
+        f"({instance_noise.SHARPNESSES[0]} and {instance_noise.SHARPNESSES[1]} are compared)",
         f"values up to {max(instance_noise.RATES)}",
         f"(asymmetry / {instance_noise.MIN_ASYMMETRY})",
         f"(asymmetry / r − {instance_noise.MIN_ASYMMETRIC_SHARE}) / {instance_noise.ASYMMETRIC_SHARE_RANGE}",
