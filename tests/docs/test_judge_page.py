@@ -30,7 +30,7 @@ def read(name: str) -> str:
         f"expected = {instance_noise.HUMAN_RATE} · human",
         f"log prior = {instance_noise.PRIOR_STRENGTH:.0f} · (2 − human)",
         f"Up to {candidates.MAX_DENSE_CLASSES} classes",
-        f"best {candidates.N_CANDIDATES} classes",
+        f"its {candidates.N_CANDIDATES} best candidate classes",
         f"More than {unit_rows.MAX_COLUMNS} columns",
     ],
 )

@@ -123,7 +123,7 @@ def _source_gate(
         data = embedded = embed(data, how)
         masks = {name: mask[embedded.rows] for name, mask in masks.items()}
     features = data.features()
-    verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids, decision=rule)
+    verdict = judge.fit_judge(features, data.labels, ids=data.ids, decision=rule)
     return Gate.of(verdict, source, max_noise, **masks)
 
 

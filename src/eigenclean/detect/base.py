@@ -93,16 +93,17 @@ class Detector(BaseEstimator, ABC):
         ``sample_weight`` restricts what is learned from (a mask of last round's clean set, or weights); all samples
         are scored all the same. A class without any weight is learned from all its samples.
         """
-        self.check_options()
-        features, labels = self._check(X, y)
-        classes, codes = encode_labels(labels)
-        check_two_classes(classes, by=self._by)
-        weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
-        self.classes_ = classes
-        self._set_columns(X, features)
-        scores = self._learn(features, codes, weight)
+        _, codes, scores = self._fit_scores(X, y, sample_weight)
         self._fit_cut(scores, codes)
         return self
+
+    def fit_judge(
+        self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, decision: Decision | None = None
+    ) -> Verdict:
+        """The same as `fit` and then `judge` on these samples, but the samples are scored only once."""
+        features, codes, scores = self._fit_scores(X, y, sample_weight)
+        self._fit_cut(scores, codes)
+        return self._verdict(features, codes, scores, ids, decision)
 
     def fit_cut(self, X: Any, y: Any) -> Self:
         """Fit the cut alone, to the scores of these samples: the last step after `partial_fit` or `merge`."""
@@ -131,22 +132,9 @@ class Detector(BaseEstimator, ABC):
         ``decision`` says which labels to flag; None takes the detector's own threshold.
         """
         if not self.__sklearn_is_fitted__():
-            self.fit(X, y)
+            return self.fit_judge(X, y, ids=ids, decision=decision)
         features, codes = self._check_known(X, y)
-        row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by=self._by)
-        scores = self._score(features, codes)
-        result = self.apply_decision(scores, codes, decision)
-        rows = np.flatnonzero(result.flagged)
-        return Verdict.assemble(
-            ids=row_ids,
-            classes=self.classes_,
-            codes=codes,
-            score=scores,
-            p_clean=result.p_clean,
-            flagged=result.flagged,
-            suggestions=self._suggest(features, codes, rows, result.cut) if len(rows) else None,
-            made_by=result.made_by,
-        )
+        return self._verdict(features, codes, self._score(features, codes), ids, decision)
 
     def apply_decision(self, scores: Float64s, codes: Ints, decision: Decision | None = None) -> DecisionResult:
         """Turn scores of samples of these classes into probabilities by the cut, and into flags by the decision."""
@@ -217,6 +205,35 @@ class Detector(BaseEstimator, ABC):
         return record
 
     # What they all share.
+
+    def _fit_scores(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Ints, Float64s]:
+        """Check the input and learn from it; return it, and the scores to which the cut is to be fitted."""
+        self.check_options()
+        features, labels = self._check(X, y)
+        classes, codes = encode_labels(labels)
+        check_two_classes(classes, by=self._by)
+        weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
+        self.classes_ = classes
+        self._set_columns(X, features)
+        return features, codes, self._learn(features, codes, weight)
+
+    def _verdict(
+        self, features: Array, codes: Ints, scores: Float64s, ids: Any, decision: Decision | None
+    ) -> Verdict:
+        """The verdict on checked samples with these scores, by the fitted cut."""
+        row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by=self._by)
+        result = self.apply_decision(scores, codes, decision)
+        rows = np.flatnonzero(result.flagged)
+        return Verdict.assemble(
+            ids=row_ids,
+            classes=self.classes_,
+            codes=codes,
+            score=scores,
+            p_clean=result.p_clean,
+            flagged=result.flagged,
+            suggestions=self._suggest(features, codes, rows, result.cut) if len(rows) else None,
+            made_by=result.made_by,
+        )
 
     @property
     def _by(self) -> str:

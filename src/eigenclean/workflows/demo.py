@@ -44,10 +44,7 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
             f"digits with {rate:.0%} symmetric noise", features, noisy.labels, images=digits.images
         )
         started = time.perf_counter()
-        verdicts = {
-            name: judge.fit(features, noisy.labels).judge(features, noisy.labels)
-            for name, judge in DETECTORS.items()
-        }
+        verdicts = {name: judge.fit_judge(features, noisy.labels) for name, judge in DETECTORS.items()}
         seconds = time.perf_counter() - started
         quality = {name: score_verdict(verdict, noisy.truth).as_dict() for name, verdict in verdicts.items()}
         name, best = next(iter(verdicts.items()))

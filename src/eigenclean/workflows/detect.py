@@ -34,7 +34,7 @@ def in_memory(
         assert planted is not None
         choice = testing.choose(judges, features, data.labels, share=planted, decision=decision)
         judge, test, found["auto"] = choice.judge, choice.tests[choice.judge.name], choice.as_dict()
-    verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids, decision=decision)
+    verdict = judge.fit_judge(features, data.labels, ids=data.ids, decision=decision)
     seconds = time.perf_counter() - started
     if tested:
         from eigenclean.workflows import self_test as testing

@@ -220,7 +220,7 @@ def _judge(judge: Detector, X: Array, y: Array, decision: Decision | None) -> Ve
     with warnings.catch_warnings():  # what is odd about the data was said in the run on the labels as they came
         warnings.simplefilter("ignore", EigencleanWarning)
         copy: Detector = clone(judge)
-        return copy.fit(X, y).judge(X, y, decision=decision)
+        return copy.fit_judge(X, y, decision=decision)
 
 
 def _measure(verdict: Verdict, planted: Planted, labels: Array, own: Bools) -> dict[str, Any]:

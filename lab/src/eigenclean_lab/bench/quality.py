@@ -225,7 +225,7 @@ def _judged(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
             verdict = yardstick.judge_with_cleanlab(case.features, case.labels)
         else:
             judge = build_detector(name, {}, seed=seed)
-            verdict = judge.fit(case.features, case.labels).judge(case.features, case.labels)
+            verdict = judge.fit_judge(case.features, case.labels)
         return verdict, time.perf_counter() - started
 
 

@@ -125,7 +125,7 @@ def measure_judge(task: Task, seed: int, context: Context) -> Measured:
     table = seen.logits if options.get("head", "linear") is None else seen.features
     with warnings.catch_warnings():  # classes kept whole are no news here
         warnings.simplefilter("ignore", EigencleanWarning)
-        verdict = judge.fit(table, seen.labels).judge(table, seen.labels)
+        verdict = judge.fit_judge(table, seen.labels)
     quality = detection_quality(verdict.flagged, verdict.p_clean, seen.is_clean, verdict.score)
     names = ("f", "precision", "recall", "auroc", "noise_rate", "flagged_share")
     figures = {name: value for name in names if (value := getattr(quality, name)) is not None}
