@@ -1,3 +1,3 @@
-"""The version, in the one place that everyone may read."""
+"""The version, in the one place from which everything reads it."""
 
 __version__ = "0.2.0"
