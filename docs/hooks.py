@@ -21,9 +21,9 @@ from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.features import ENCODERS
 from eigenclean.interface import EXTENSION_MODULES, STABLE_MODULES, public_names
 from eigenclean.noise import NOISES, Noise
-from eigenclean_lab.bench import scale_page
-from eigenclean_lab.bench.quality_page import quality_page
-from eigenclean_lab.bench.train_page import train_page
+from eigenclean_lab.bench.quality.page import quality_page
+from eigenclean_lab.bench.scale import page as scale_page
+from eigenclean_lab.bench.training.page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"

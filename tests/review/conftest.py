@@ -258,10 +258,10 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[str]:
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    if executable is None:
         pytest.fail("The review page is tested in a real browser: please install chromium or google-chrome.")
-    yield found
+    yield executable
 
 
 @pytest.fixture(scope="module")  # not longer: there may be one at a time, and other folders have theirs
@@ -312,8 +312,8 @@ def look(browser: Browser) -> Iterator[Callable[..., Watched]]:
     yield _look
     for watched in opened:
         assert watched.complaints == []
-        own = watched.page.url.split("/")[2] if watched.page.url.startswith("http") else ""
+        host = watched.page.url.split("/")[2] if watched.page.url.startswith("http") else ""
         for address in watched.requests:
-            assert address.startswith(("data:", "blob:", "file:")) or address.split("/")[2] == own
+            assert address.startswith(("data:", "blob:", "file:")) or address.split("/")[2] == host
     for context in contexts:
         context.close()

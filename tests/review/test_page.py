@@ -476,8 +476,8 @@ def test_a_screen_reader_is_told_everything(served: Any, look: Look) -> None:
     page = look(served.guard.link).page
     judged(page, 0)
     suspects = review.suspects
-    words = f"given {suspects.labels[suspects.given[0]]}, suggested {suspects.labels[suspects.suggested[0]]}"
-    option = page.get_by_role("option", name=words).first
+    description = f"given {suspects.labels[suspects.given[0]]}, suggested {suspects.labels[suspects.suggested[0]]}"
+    option = page.get_by_role("option", name=description).first
     assert option.get_attribute("aria-posinset") == "1"
     assert option.get_attribute("aria-setsize") == str(len(suspects))
     assert option.get_attribute("aria-selected") == "true"

@@ -44,8 +44,8 @@ def test_columns_are_the_flagged_labels_worst_first(opened: Review) -> None:
     assert shown["rest"]["n"] == len(rest)
     assert (shown["rest"]["low"], shown["rest"]["high"]) == noise_rate_interval(rest)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    part = opened.suspects.describe(5)
-    assert len(part["row"]) == 5 and part["rest"]["n"] == len(verdict) - 5
+    worst = opened.suspects.describe(5)
+    assert len(worst["row"]) == 5 and worst["rest"]["n"] == len(verdict) - 5
 
 
 def test_items_have_what_the_source_has(opened: Review, mails: Path, tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_items_have_what_the_source_has(opened: Review, mails: Path, tmp_path: P
     assert item["row"] == opened.suspects.rows[3] and "text" not in item and "strip" not in item
     assert item["align"][0][0] == opened.suspects.given[3] and item["align"][1][0] == opened.suspects.suggested[3]
     for side, code in enumerate((opened.suspects.given[3], opened.suspects.suggested[3])):
-        for one in item["near"][side]:
-            assert opened.suspects.codes[one["row"]] == code
-            assert not opened.suspects.verdict.flagged[one["row"]]
+        for neighbour in item["near"][side]:
+            assert opened.suspects.codes[neighbour["row"]] == code
+            assert not opened.suspects.verdict.flagged[neighbour["row"]]
     texts = Review.open(shutil.copytree(mails / "run", tmp_path / "mails"))
     item = texts.items([0])[0]
     assert item["text"] == np.load(mails / "mails.npz")["texts"][item["row"]]
@@ -272,13 +272,13 @@ def test_images_keep_one_brightness_and_one_limit(monkeypatch: pytest.MonkeyPatc
     assert len(sample_images._cache) == 1
 
 
-def _grey(made: tuple[bytes, str] | None) -> int:
+def _grey(encoded: tuple[bytes, str] | None) -> int:
     import io
 
     from PIL import Image
 
-    assert made is not None
-    with Image.open(io.BytesIO(made[0])) as image:
+    assert encoded is not None
+    with Image.open(io.BytesIO(encoded[0])) as image:
         return int(np.asarray(image).ravel()[0])
 
 
@@ -289,13 +289,13 @@ def test_image_files_of_any_size_are_shown(tmp_path: Path) -> None:
         Image.new("RGB", size, (200, 10, 10)).save(tmp_path / name)
     files = ImageFiles(tmp_path, np.array(["a.png", "b.png"]))
     sample_images = SampleImages(files, np.array([0, 1]))
-    made = sample_images.get(1, LARGE)
-    assert made is not None and made[1] == "image/jpeg"
+    image = sample_images.get(1, LARGE)
+    assert image is not None and image[1] == "image/jpeg"
     assert _grey(sample_images.get(0, LARGE)) == 200
 
 
 @pytest.mark.parametrize(("side", "kind"), [(28, "image/png"), (128, "image/png"), (129, "image/jpeg")])
 def test_small_images_keep_every_pixel_and_photographs_take_little_room(side: int, kind: str) -> None:
     images = np.random.default_rng(0).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
-    made = SampleImages(images, np.array([0])).get(0, LARGE)
-    assert made is not None and made[1] == kind
+    image = SampleImages(images, np.array([0])).get(0, LARGE)
+    assert image is not None and image[1] == kind

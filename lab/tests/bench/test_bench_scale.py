@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 from eigenclean.cli.app import run
-from eigenclean_lab.bench import scale, scale_run
-from eigenclean_lab.bench.detect import Must, Result, noisy_features
-from eigenclean_lab.bench.scale_run import Ran
+from eigenclean_lab.bench.scale import run as scale
+from eigenclean_lab.bench.scale import worker
+from eigenclean_lab.bench.scale.estimate import Rates, estimate
+from eigenclean_lab.bench.scale.suite import FILE, ScaleSuite, figures_of, scale_store
+from eigenclean_lab.bench.scale.worker import EngineRun
+from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.synthetic import noisy_features
+from eigenclean_lab.store import Cell
 
 TINY = scale.Sizes(600, 16, 3, 900, 24, 4, 500)
 
@@ -24,67 +29,74 @@ def test_every_case_runs(
     monkeypatch.setattr(scale.Sizes, "quick", classmethod(lambda cls: TINY))
     started = scale._Bench._start
 
-    def here(self: scale._Bench, engine: str, method: str, which: str) -> Ran:
+    def here(self: scale._Bench, engine: str, method: str, which: str) -> EngineRun:
         """In this process, but for one run: starting Python a dozen times takes longer than everything else."""
         if (engine, method, which) == ("stream", "fine", "small"):
             return started(self, engine, method, which)
         places = self._data(which), self.folder / f"{which}_labels.npy", self._out(engine, method, which)
-        return scale_run.run(engine, method, *places)
+        return worker.run(engine, method, *places)
 
     monkeypatch.setattr(scale._Bench, "_start", here)
     assert run(["bench", "scale", "--quick", "--json", "--folder", str(tmp_path)]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    cases = {case["case"]: case for case in facts["cases"]}
-    assert len(cases) == 13
-    for name, case in cases.items():
+    cells = [Cell.from_record(record) for record in json.loads(capsys.readouterr().out)["cells"]]
+    cases = {cell.task["case"]: cell for cell in cells}
+    assert len(cases) == 15
+    for name, cell in cases.items():
         if "flags that differ" in name:
-            assert case["ratio"] == 0, name
+            assert cell.figures["differing_flags"] == 0, name
         if name.endswith("scores"):
-            assert case["passed"], case["note"]
-    peak = next(case for name, case in cases.items() if "peak resident" in name)
-    assert 0.01 < peak["ratio"] < 1
+            assert cell.facts["passed"], cell.facts["remark"]
+    peak = next(cell.figures["ratio"] for name, cell in cases.items() if "peak resident" in name)
+    assert peak is not None and 0.01 < peak < 1
     assert list(tmp_path.iterdir()) == []  # the data are gone
-    later = scale.estimate(facts, rows=10**6, columns=256, classes=10, workers=10)
-    half = scale.estimate(facts, rows=10**6, columns=256, classes=10, workers=20)
+    rates, large = figures_of(cells, scale.RATES), figures_of(cells, scale.LARGE_RUN)
+    assert rates is not None and large is not None
+    later, half = (
+        estimate(Rates(**rates), large, rows=10**6, columns=256, classes=10, workers=workers)
+        for workers in (10, 20)
+    )
     assert later.hours == pytest.approx(2 * half.hours)
     assert later.worker_hours == pytest.approx(half.worker_hours)
     assert later.gigabytes == pytest.approx(1.024)
 
 
-def _result(case: str, ratio: float) -> Result:
-    return Result.measured(case, "none", ratio, Must("at most", 1), "")
+def measurement(group: str, case: str, ratio: float) -> scale.Measurement:
+    return scale.Measurement(group, case, Ratio.measured(case, "none", ratio, Target("at most", 1), ""), {})
 
 
-def test_what_is_not_measured_again_stays() -> None:
-    costs = scale.Costs(1.0, 2.0, 3.0)
-    whole = scale.Outcome([_result("a", 0.5), _result("b", 2.0)], costs, {"seconds": 9.0, "peak_bytes": 7})
-    first = whole.record("2026-01-01", 0.1, TINY)
-    again = scale.Outcome([_result("b", 0.25)], None, {"peak_bytes": 5}).record("2026-01-02", 1.5, TINY, first)
-    assert [(case["case"], case["ratio"], case["date"]) for case in again["cases"]] == [
-        ("a", 0.5, "2026-01-01"),
-        ("b", 0.25, "2026-01-02"),
-    ]
-    assert again["costs"] == first["costs"] and again["large"] == {"seconds": 9.0, "peak_bytes": 5}
+def test_cases_that_are_not_measured_again_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = scale_store(tmp_path / FILE)
+    suite = ScaleSuite(scale.Sizes())
+    store.write([suite.cell(measurement("equality", "a", 0.5)), suite.cell(measurement("memory", "b", 0.9))])
+    monkeypatch.setattr(scale, "run", lambda *args, **options: [measurement("memory", "b", 0.25)])
+    assert run(["bench", "scale", "--cases", "memory", "--out", str(tmp_path)]) == 0
+    assert [(cell.task["case"], cell.figures["ratio"]) for cell in store.read()] == [("a", 0.5), ("b", 0.25)]
 
 
-def test_other_results_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / scale.FILE
-    assert scale.read_record(file, TINY) == {}
+def test_only_counts_must_come_out_equal_when_cases_are_repeated() -> None:
+    suite = ScaleSuite(TINY)
+    assert suite.is_comparable("differing_flags") and suite.is_comparable("rounds")
+    assert not suite.is_comparable("seconds") and not suite.is_comparable("peak_bytes")
+
+
+def test_results_of_other_sizes_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = scale_store(tmp_path / FILE)
+    store.write([ScaleSuite(TINY).cell(measurement("memory", "b", 0.5))])
     for content, expected in (
         ("{", "is not a file of `eigenclean bench scale`"),
-        ('{"sizes": {}}', "of other sizes"),
+        (store.path.read_text(), "of other sizes"),
     ):
-        file.write_text(content)
+        store.path.write_text(content)
         assert run(["bench", "scale", "--cases", "equality", "--out", str(tmp_path)]) == 2
         assert expected in " ".join(capsys.readouterr().err.split())
-        assert file.read_text() == content
+        assert store.path.read_text() == content
     assert run(["bench", "scale", "--cases", "memmory", "--out", str(tmp_path)]) == 2
     assert "did you mean 'memory'?" in " ".join(capsys.readouterr().err.split())
 
 
 def test_memory_is_that_of_the_process_alone() -> None:
     """A small process that a large one has started is small."""
-    code = "from eigenclean_lab.bench.scale_run import peak_bytes; print(peak_bytes())"
+    code = "from eigenclean_lab.bench.scale.worker import peak_bytes; print(peak_bytes())"
     ballast = np.ones(1 << 26)  # 512 MB
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 1e7 < int(done.stdout) < ballast.nbytes
@@ -98,5 +110,5 @@ def test_another_draw_has_the_same_classes() -> None:
 
 
 def test_costs_are_those_of_the_products() -> None:
-    costs = scale.Costs(read_bytes=1e9, second_moments=1e10, discriminants=1e10)
-    assert costs.blas(n=1000, d=100, k=10, rounds=1) == pytest.approx((1e7 + 2.4e6) / 1e10)
+    rates = Rates(read_bytes=1e9, second_moments=1e10, discriminants=1e10)
+    assert rates.blas_seconds(n=1000, d=100, k=10, rounds=1) == pytest.approx((1e7 + 2.4e6) / 1e10)

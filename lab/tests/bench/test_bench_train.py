@@ -4,7 +4,7 @@ import gzip
 import json
 import struct
 import xml.etree.ElementTree as ET
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,22 @@ from eigenclean.noise import Noise
 from eigenclean.train import RECIPES, RobustClassifier, recipe
 from eigenclean.train.engine import Engine
 from eigenclean.truth import Truth
-from eigenclean_lab.bench import code, quality_data, train, train_cells, train_data, train_speed
-from eigenclean_lab.bench.code import code_hash
-from eigenclean_lab.bench.detect import Must, Result
-from eigenclean_lab.bench.quality_data import MissingData
-from eigenclean_lab.bench.train import SCHEDULES, make_recipe, measure, run, summary_rows
-from eigenclean_lab.bench.train_bare import bare_loop, dividemix_passes
-from eigenclean_lab.bench.train_cells import Cell, fingerprint, read_cells, write_cells
-from eigenclean_lab.bench.train_claims import CLAIMS, findings
-from eigenclean_lab.bench.train_data import SETTINGS
-from eigenclean_lab.bench.train_plot import plot_training
+from eigenclean_lab import data_folder
+from eigenclean_lab.bench.speed import training as speed
+from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
+from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.training import measure as measure_module
+from eigenclean_lab.bench.training import suite
+from eigenclean_lab.bench.training.measure import measure
+from eigenclean_lab.bench.training.plot import plot_training
+from eigenclean_lab.bench.training.recipes import EPOCHS, SCHEDULES, make_recipe
+from eigenclean_lab.bench.training.settings import SETTINGS
+from eigenclean_lab.bench.training.suite import TrainingSuite, run, training_store
+from eigenclean_lab.bench.training.summary import summary_rows
+from eigenclean_lab.bench.training.targets import TARGETS, differences
 from eigenclean_lab.cli.bench import bench
+from eigenclean_lab.components import component_modules
+from eigenclean_lab.store import Cell, MissingData
 
 FIGURES = {"last": 0.5, "best": 0.6, "f": 0.7, "kept": 0.8, "noise_rate": 0.4, "seconds": 2.0}
 
@@ -68,7 +73,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(name)
         return dict(FIGURES)
 
-    monkeypatch.setattr(train, "measure", counting)
+    monkeypatch.setattr(suite, "measure", counting)
     return calls
 
 
@@ -111,7 +116,7 @@ def test_test_labels_are_the_right_ones(files: Path) -> None:
 
 
 def test_missing_data_say_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_data, "_DEBIAN", tmp_path / "none")
+    monkeypatch.setattr(data_folder, "DEBIAN_FOLDER", tmp_path / "none")
     for name, words in (("fashion/sym-50", "dataset-fashion-mnist"), ("cifar10/sym-50", "cifar10_lite1_20k.npz")):
         with pytest.raises(MissingData, match=f"(?s){words}.*EIGENCLEAN_DATA"):
             SETTINGS[name].make(tmp_path, 0)
@@ -124,8 +129,8 @@ def test_missing_data_say_what_is_needed(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_learning_rate_is_the_same_for_all_recipes(schedule: str) -> None:
     plans = {name: [turn.lr for turn in make_recipe(name, schedule).plan()] for name in RECIPES}
     for name, rates in plans.items():
-        assert rates[-train.EPOCHS :] == plans["standard"], name
-    assert len({tuple(rates[-train.EPOCHS :]) for rates in plans.values()}) == 1
+        assert rates[-EPOCHS:] == plans["standard"], name
+    assert len({tuple(rates[-EPOCHS:]) for rates in plans.values()}) == 1
 
 
 def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
@@ -136,7 +141,7 @@ def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
     assert ends["constant"] == first and ends["preset"] == pytest.approx(first / 20)
     assert ends["late"] == pytest.approx(first / 10)
     assert ends["steps"] == pytest.approx(first / 100)
-    searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[: train.EPOCHS]]
+    searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[:EPOCHS]]
     assert set(searching) == {first}  # the method itself keeps it constant there
 
 
@@ -166,7 +171,7 @@ def test_figures_are_those_of_the_run() -> None:
     assert found["kept"] == pytest.approx(kept.mean())
     assert found["f"] == pytest.approx(2 * (kept & right).sum() / (kept.sum() + right.sum()))
     assert found["noise_rate"] == pytest.approx(1 - right.mean())
-    assert found["seconds"] > 0 and set(found) == set(train_cells.FIGURES)
+    assert found["seconds"] > 0 and set(found) == set(measure_module.FIGURES)
 
 
 def test_the_truth_changes_no_accuracy() -> None:
@@ -182,12 +187,12 @@ def test_the_truth_changes_no_accuracy() -> None:
 
 
 def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
-    file = tmp_path / train_cells.FILE
+    store = training_store(tmp_path / suite.FILE)
 
     def go(**options: Any) -> list[Cell]:
         return run(**{
-            "recipes": ["standard", "fine"], "settings": "digits/*", "seeds": 1, "known": read_cells(file),
-            "save": lambda cells: write_cells(file, cells, {}), **options,
+            "recipes": ["standard", "fine"], "settings": "digits/*", "seeds": 1, "known": store.read(),
+            "save": store.add, **options,
         })  # fmt: skip
 
     first = go()
@@ -195,27 +200,27 @@ def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Pat
     assert go() == first and len(counted) == 4
     go(seeds=2)
     assert len(counted) == 8
-    go(seeds=2, again=True)
+    go(seeds=2, remeasure=True)
     assert len(counted) == 16
     go(schedule="constant")  # beside the others, not in their place
-    assert len(counted) == 20 and len(read_cells(file)) == 12
-    old = read_cells(file)
-    write_cells(file, [replace(old[0], key="another"), replace(old[1], status="failed"), *old[2:]], {})
+    assert len(counted) == 20 and len(store.read()) == 12
+    old = store.read()
+    store.write([replace(old[0], key="another"), replace(old[1], status="failed"), *old[2:]])
     go(seeds=2), go(schedule="constant")
-    assert len(counted) == 22 and len(read_cells(file)) == 12
+    assert len(counted) == 22 and len(store.read()) == 12
     go(epochs=4)
-    assert len(counted) == 26 and len(read_cells(file)) == 12  # another number of epochs is another result
+    assert len(counted) == 26 and len(store.read()) == 12  # another number of epochs is another result
 
 
 def test_seeds_come_one_after_the_other(counted: list[str]) -> None:
     cells = run(recipes=["fine"], settings="digits/*", seeds=2)
-    assert [(cell.seed, cell.setting) for cell in cells] == [
+    assert [(cell.seed, cell.task["setting"]) for cell in cells] == [
         (seed, f"digits/{kind}") for seed in (0, 1) for kind in ("sym-50", "pair-40")
     ]
 
 
 def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file, calls = tmp_path / train_cells.FILE, 0
+    store, calls = training_store(tmp_path / suite.FILE), 0
 
     def stopped(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
@@ -224,10 +229,10 @@ def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tm
             raise KeyboardInterrupt
         return dict(FIGURES)
 
-    monkeypatch.setattr(train, "measure", stopped)
+    monkeypatch.setattr(suite, "measure", stopped)
     with pytest.raises(KeyboardInterrupt):
-        run(recipes=["fine"], settings="digits/*", save=lambda cells: write_cells(file, cells, {}))
-    assert {cell.setting for cell in read_cells(file)} == {"digits/sym-50", "digits/pair-40"}
+        run(recipes=["fine"], settings="digits/*", save=store.add)
+    assert {cell.task["setting"] for cell in store.read()} == {"digits/sym-50", "digits/pair-40"}
 
 
 def test_what_cannot_run_is_marked_and_the_rest_goes_on(
@@ -245,63 +250,49 @@ def test_what_cannot_run_is_marked_and_the_rest_goes_on(
             raise MissingExtra("needs torch, which is not installed")
         return dict(FIGURES)
 
-    monkeypatch.setattr(train, "measure", troubled)
+    monkeypatch.setattr(suite, "measure", troubled)
     cells = run(recipes=["fine", "elr", "gce"], settings="digits/sym-50", seeds=1)
     assert [cell.status for cell in cells] == ["failed", "missing", "measured"]
     assert [cell.note for cell in cells] == ["RuntimeError: no luck", "needs torch, which is not installed", ""]
     assert [row.seeds for row in summary_rows(cells)] == [0, 0, 1]
 
 
-def test_a_key_depends_on_recipe_data_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = SETTINGS["digits/sym-50"], SETTINGS["digits/pair-40"]
-    one, steady = make_recipe("fine"), make_recipe("fine", "constant")
-    key = fingerprint(one, first, 0, 100)
-    assert key == fingerprint(make_recipe("fine"), first, 0, 100)
-    keys = {key, fingerprint(one, second, 0, 100), fingerprint(one, first, 1, 100), fingerprint(one, first, 0, 50)}
-    keys |= {fingerprint(steady, first, 0, 100), fingerprint(make_recipe("gce"), first, 0, 100)}
-    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "edited")
-    keys.add(fingerprint(one, first, 0, 100))
-    assert len(keys) == 7
+def request(recipe: str, setting: str, seed: int = 0, **options: Any) -> Cell:
+    return TrainingSuite().new_request(recipe, SETTINGS[setting], seed, **options)
 
 
-def test_a_key_depends_on_the_code_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_cells, "code_hash", lambda *patterns, beside: "|".join(patterns))
-    seen: dict[str, str] = {}
-    monkeypatch.setattr(train_cells, "short_hash", lambda text: text)
-    for name, setting in (("standard", "digits/sym-50"), ("fine", "fashion/sym-50"), ("gce", "digits/sym-50")):
-        seen[name] = fingerprint(make_recipe(name), SETTINGS[setting], 0, 1)
-    assert "detect/" not in seen["standard"] and "detect/" in seen["fine"]  # who judges nobody needs no detector
-    assert "losses/gce.py" in seen["gce"] and "losses/gce.py" not in seen["standard"]
-    assert "nets/small_cnn.py" in seen["fine"] and "nets/mlp.py" in seen["gce"]
+def test_a_key_depends_on_recipe_data_seed_and_samples() -> None:
+    requests = [
+        request("fine", "digits/sym-50"),
+        request("fine", "digits/pair-40"),
+        request("fine", "digits/sym-50", 1),
+        request("fine", "digits/sym-50", samples=50),
+        request("fine", "digits/sym-50", schedule="constant"),
+        request("fine", "digits/sym-50", epochs=4),
+        request("gce", "digits/sym-50"),
+    ]
+    assert len({cell.key for cell in requests}) == len(requests)
+    assert request("fine", "digits/sym-50").key == requests[0].key
 
 
-def test_every_pattern_of_code_finds_files() -> None:
-    groups = (train_cells._TRAINING, train_cells._NETWORKS, train_cells._MEASURING, train_cells._JUDGING)
-    for pattern in (pattern for group in (*groups, train_cells._BESIDE) for pattern in group):
-        assert list(code._SOURCE.glob(pattern)), pattern
+def test_code_is_that_of_the_components_in_use() -> None:
+    def modules(recipe: str, net: str) -> set[str]:
+        return component_modules([make_recipe(recipe, net=net).to_dict(), net])
+
+    standard, fine, gce = modules("standard", "mlp"), modules("fine", "small-cnn"), modules("gce", "mlp")
+    assert not any(".detect." in module for module in standard)
+    assert any(".detect.fine" in module for module in fine)
+    assert "eigenclean.losses.gce" in gce - standard
+    assert "eigenclean.nets.small_cnn" in fine and "eigenclean.nets.mlp" in gce
+    codes = [request(name, "digits/sym-50").code for name in ("standard", "fine", "gce")]
+    assert len({*codes, request("standard", "fashion/sym-50").code}) == 4
 
 
-def test_code_counts_but_comments_do_not(tmp_path: Path) -> None:
-    def hash_of(text: str, name: str = "a.py") -> str:
-        (tmp_path / name).write_text(text)
-        code_hash.cache_clear()
-        return code_hash("*.py", "train/state.py", root=tmp_path, beside=("train/state.py",))
-
-    (tmp_path / "train").mkdir()
-    first = hash_of('"""Doc."""\nx = 1  # why\n')
-    assert hash_of('"""Other."""\n\nx = 1\n') == first
-    assert hash_of("x = 2\n", "train/state.py") == first  # how a run is saved changes nothing about it
-    assert hash_of("x = 2\n") != first
-
-
-def test_cells_are_plain_json_and_strangers_are_refused(tmp_path: Path) -> None:
-    cell = Cell("fine", "digits/sym-50", 0, "preset", "k", "measured", "", FIGURES)
-    assert Cell(**json.loads(json.dumps(asdict(cell)))) == cell
+def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
     for content in ("[]", "{", '{"cells": [{"recipe": "fine"}]}'):
         (tmp_path / "x.json").write_text(content)
         with pytest.raises(InvalidData, match="not a file of `eigenclean bench train`"):
-            read_cells(tmp_path / "x.json")
-    assert read_cells(tmp_path / "none.json") == []
+            training_store(tmp_path / "x.json").read()
 
 
 def test_unknown_names_are_one_sentence() -> None:
@@ -319,9 +310,14 @@ def test_unknown_names_are_one_sentence() -> None:
 # Tables and claims.
 
 
+def made_cell(recipe: str, setting: str, seed: int = 0, **figures: float) -> Cell:
+    task = {"recipe": recipe, "setting": setting, "schedule": "preset"}
+    return Cell(task, seed, "key", "code", "measured", figures={**FIGURES, **figures})
+
+
 def cells_of(setting: str, **accuracies: list[float]) -> list[Cell]:
     return [
-        Cell(name.replace("_", "-"), setting, seed, "preset", "k", "measured", "", {**FIGURES, "last": value})
+        made_cell(name.replace("_", "-"), setting, seed, last=value)
         for name, values in accuracies.items()
         for seed, value in enumerate(values)
     ]
@@ -334,12 +330,12 @@ def test_rows_are_means_and_deviations_over_seeds() -> None:
     assert alone.deviation == {} and alone.seeds == 1
 
 
-def test_claims_compare_seed_by_seed() -> None:
+def test_recipes_are_compared_seed_by_seed() -> None:
     cells = cells_of(
         "fashion/sym-50", standard=[0.7, 0.6], fine=[0.75, 0.7, 0.1], judge=[0.76, 0.8], dividemix=[0.9, 0.9]
     )
-    found = {(one.better, one.than.split(",")[0]): one for one in findings(cells)}
-    first, second, third = (found["fine", "standard"], found["judge", "fine"], findings(cells)[-1])
+    found = {(one.better, one.than.split(",")[0]): one for one in differences(cells)}
+    first, second, third = (found["fine", "standard"], found["judge", "fine"], differences(cells)[-1])
     assert first.difference == pytest.approx(0.075) and first.seeds == 2 and first.passed
     assert first.deviation == pytest.approx(np.std([0.05, 0.1], ddof=1))
     assert second.difference == pytest.approx(0.055) and second.passed
@@ -347,18 +343,18 @@ def test_claims_compare_seed_by_seed() -> None:
     assert len(found) == 2  # that claim is about the same pair here; nobody else was measured
 
 
-def test_claims_are_promises_on_fashion_mnist_only() -> None:
-    (one,) = findings(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
+def test_targets_are_for_fashion_mnist_only() -> None:
+    (one,) = differences(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
     assert one.passed is False and one.deviation is None and one.as_dict()["passed"] is False
-    (other,) = findings(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
-    assert other.bar is None and other.passed is None
-    names = {name for better, than, _ in CLAIMS for name in (better, than) if " " not in name}
+    (other,) = differences(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
+    assert other.target is None and other.passed is None
+    names = {name for better, than, _ in TARGETS for name in (better, than) if " " not in name}
     assert names <= set(RECIPES)
 
 
-def test_the_picture_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
+def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
     cells = [cell for name in SETTINGS for cell in cells_of(name, fine=[0.7, 0.8], standard=[0.5])][:-9]
-    missing = Cell("elr", "digits/pair-40", 0, "preset", "k", "missing", "needs data", {})
+    missing = replace(made_cell("elr", "digits/pair-40"), status="missing", note="needs data", figures={})
     a, b = (plot_training([*cells, missing], tmp_path / name) for name in ("a.svg", "b.svg"))
     assert a.read_bytes() == b.read_bytes()
     assert ET.parse(a).getroot().tag.endswith("svg")
@@ -373,21 +369,21 @@ def test_the_picture_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
 
 def test_the_ratios_of_the_issue_are_measured() -> None:
     state = torch.get_rng_state()
-    results = train_speed.run(train_speed.Sizes.quick())
+    results = speed.run(speed.Sizes.quick())
     assert torch.equal(torch.get_rng_state(), state)
-    promised = [result.must for result in results if result.must]
-    assert promised == ["<= 1.05x", "<= 0.1x", "<= 0.02x", "<= 1x", "<= 1.1x"]
+    targets = [result.target for result in results if result.target]
+    assert targets == ["<= 1.05x", "<= 0.1x", "<= 0.02x", "<= 1x", "<= 1.1x"]
     assert all(result.ratio > 0 for result in results)
-    facts = train_speed.facts(results, busy=0.5)
+    facts = speed.facts(results, load=0.5)
     assert json.loads(json.dumps(facts))["machine"]["threads"] >= 1
 
 
 def test_the_bare_loop_does_what_the_engine_does() -> None:
     """From other weights and in another order, so that only how well they learn can be compared."""
-    pool = train_speed._images(512, (1, 28, 28))
-    make, chosen = train_speed._maker("small-cnn", pool), recipe("standard").with_epochs(4)
+    pool = speed._images(512, (1, 28, 28))
+    make, chosen = speed._maker("small-cnn", pool), recipe("standard").with_epochs(4)
     engine = Engine(chosen, make, pool, device="cpu").fit()
-    with train_speed._own_randomness():
+    with speed._forked_randomness():
         loss, accuracy = bare_loop(make(), pool, chosen.optimiser, 4)
     last = engine.history[-1]
     assert accuracy == pytest.approx(last["train_accuracy"], abs=0.15) and accuracy > 0.2
@@ -395,14 +391,14 @@ def test_the_bare_loop_does_what_the_engine_does() -> None:
 
 
 def test_the_bare_passes_are_as_many_steps_as_an_epoch_of_dividemix() -> None:
-    pool = train_speed._images(300, (1, 28, 28))
-    make, chosen = train_speed._maker("small-cnn", pool), recipe("dividemix", warm_up=1, epochs=2)
-    watch = train_speed.EpochClock()
+    pool = speed._images(300, (1, 28, 28))
+    make, chosen = speed._maker("small-cnn", pool), recipe("dividemix", warm_up=1, epochs=2)
+    watch = speed.EpochClock()
     engine = Engine(chosen, make, pool, device="cpu", callbacks=[watch]).fit()
     assert len(watch.seconds) == len(watch.kept) == 1 and watch.seconds[0] > 0
     settings = chosen.plan()[-1].optimiser
     assert settings.batch_size == 64
-    with train_speed._own_randomness():
+    with speed._forked_randomness():
         steps = dividemix_passes(engine.networks, pool, watch.kept[0], settings)
     assert steps == sum(-(-kept // 64) for kept in watch.kept[0])
 
@@ -431,32 +427,30 @@ def test_the_command_saves_shows_and_goes_on(tmp_path: Path, files: Path) -> Non
     assert "±" in done.output and "fine over standard" in done.output and "cifar10/human-worst" in done.output
     assert (tmp_path / "p.svg").is_file()
     saved = json.loads((tmp_path / "bench_train.json").read_text())
-    assert len(saved["cells"]) == 8 and saved["machine"]["device"] == "cpu"
+    assert len(saved["cells"]) == 8 and saved["cells"][0]["facts"]["machine"]["device"] == "cpu"
     assert str(files) not in json.dumps(saved)
     spoken = json.loads(invoke(*arguments, "--json").stdout)
     assert {json.dumps(cell) for cell in spoken["cells"]} == {json.dumps(cell) for cell in saved["cells"]}
-    assert len(spoken["claims"]) == 2 and spoken["claims"][0]["seeds"] == 2
+    assert len(spoken["differences"]) == 2 and spoken["differences"][0]["seeds"] == 2
 
 
 def test_the_table_marks_what_is_missing_and_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(quality_data.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(data_folder.VARIABLE, str(tmp_path))
     done = invoke("--recipes", "fine", "--settings", "cifar10/sym-50", "--out", tmp_path)
     assert done.exit_code == 0 and "fine *" in done.output
     assert "needs cifar10_lite1_20k.npz" in " ".join(done.output.split())
-    cell = Cell("fine", "digits/sym-50", 0, "preset", "k", "failed", "ValueError: what", {})
-    monkeypatch.setattr(train, "run", lambda **options: [cell])
+    cell = replace(made_cell("fine", "digits/sym-50"), status="failed", note="ValueError: what", figures={})
+    monkeypatch.setattr(suite, "run", lambda **options: [cell])
     failed = invoke("--out", tmp_path)
     assert failed.exit_code == 1 and "failed: ValueError: what" in failed.output
 
 
-def test_speed_is_saved_and_a_broken_promise_is_exit_code_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = Result.timed("engine", "bare", (2.0, 1.0), Must("at most", 1.05))
-    monkeypatch.setattr(train_speed, "run", lambda sizes: [result])
+def test_speed_is_saved_and_a_missed_target_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = Ratio.timed("engine", "bare", (2.0, 1.0), Target("at most", 1.05))
+    monkeypatch.setattr(speed, "run", lambda sizes: [result])
     done = invoke("--speed", "--out", tmp_path)
     assert done.exit_code == 1 and "missed" in done.output
-    assert json.loads((tmp_path / "bench_train_speed.json").read_text())["cases"][0]["ratio"] == 2
+    assert json.loads((tmp_path / "bench_speed.json").read_text())["cases"][0]["ratio"] == 2
     quick = invoke("--speed", "--quick", "--json", "--out", tmp_path / "none")
     assert quick.exit_code == 0 and not (tmp_path / "none").exists()
     assert json.loads(quick.stdout)["cases"][0]["passed"] is False

@@ -1,7 +1,6 @@
-"""The benchmark runs, its yardstick is a true one, and what it says is saved and shown."""
+"""The benchmarks of speed run, their baselines compute the same, and results are saved and printed."""
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,55 +14,57 @@ from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
 from eigenclean.mixture import fit_mixtures
 from eigenclean.progress import listening, track
-from eigenclean_lab.bench import detect, timing
-from eigenclean_lab.bench.detect import Must, Result, Sizes, noisy_features, noisy_scores, record, run
-from eigenclean_lab.bench.published_way import published_p_clean, upper_posterior
+from eigenclean_lab.bench.speed import detection, timing
+from eigenclean_lab.bench.speed.detection import Sizes, run
+from eigenclean_lab.bench.speed.published_fine import published_p_clean, upper_posterior
+from eigenclean_lab.bench.speed.ratios import Ratio, Target, record
+from eigenclean_lab.bench.speed.synthetic import noisy_features, noisy_scores
 from eigenclean_lab.cli.bench import bench
 
 FIELDS = {
     "case",
-    "yardstick",
-    "ours_seconds",
-    "yardstick_seconds",
+    "baseline",
+    "seconds",
+    "baseline_seconds",
     "ratio",
-    "must",
+    "target",
     "passed",
     "note",
 }
 
 
 @pytest.fixture(scope="module")
-def results() -> list[Result]:
+def results() -> list[Ratio]:
     return run(Sizes.quick())
 
 
-def test_every_case_gives_a_ratio(results: list[Result]) -> None:
+def test_every_case_gives_a_ratio(results: list[Ratio]) -> None:
     ratios = np.array([result.ratio for result in results])
     assert np.isfinite(ratios).all() and (ratios > 0).all()
-    promised = [result.must for result in results if result.must]
-    assert promised == ["<= 1.5x", ">= 250x faster", ">= 50x faster", ">= 20x faster", "<= 1x", "<= 0.5x", "<= 9x"]
-    assert all((result.passed is None) == (result.must is None) for result in results)
-    informed = [result.case for result in results if result.must is None]
+    targets = [result.target for result in results if result.target]
+    assert targets == ["<= 1.5x", ">= 250x faster", ">= 50x faster", ">= 20x faster", "<= 1x", "<= 0.5x", "<= 9x"]
+    assert all((result.passed is None) == (result.target is None) for result in results)
+    informed = [result.case for result in results if result.target is None]
     assert any("keep_moments" in case for case in informed) and any("judge" in case for case in informed)
-    assert any(result.yardstick == "one read, X.sum()" for result in results)
+    assert any(result.baseline == "one read, X.sum()" for result in results)
 
 
-def test_posteriors_are_those_of_scikit_learn(results: list[Result]) -> None:
+def test_posteriors_are_those_of_scikit_learn(results: list[Ratio]) -> None:
     [posteriors] = [result for result in results if "posteriors" in result.case]
     assert posteriors.passed
 
 
-def test_the_record_survives_json_and_names_no_place(results: list[Result]) -> None:
-    facts = json.loads(json.dumps(record(results, date="2026-01-02", busy=0.1), allow_nan=False))
+def test_the_record_survives_json_and_names_no_place(results: list[Ratio]) -> None:
+    facts = json.loads(json.dumps(record(results, date="2026-01-02", load=0.1), allow_nan=False))
     assert facts["date"] == "2026-01-02"
     assert {"cpu_count", "threads", "numpy", "scikit_learn", "blas"} <= facts["machine"].keys()
     assert len(facts["cases"]) == len(results) and all(set(case) == FIELDS for case in facts["cases"])
-    assert [Result(**case) for case in facts["cases"]] == results
+    assert [Ratio(**case) for case in facts["cases"]] == results
     text = json.dumps(facts)
     assert str(Path.home()) + "/" not in text and "site-packages" not in text
 
 
-def test_the_published_way_decides_as_fine_does() -> None:
+def test_the_published_code_decides_as_fine_does() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=600)
     X = np.maximum(rng.standard_normal((3, 40))[truth] * 3 + rng.standard_normal((600, 40)), 0).astype(np.float32)
@@ -74,7 +75,7 @@ def test_the_published_way_decides_as_fine_does() -> None:
     np.testing.assert_array_equal(theirs > 0.5, y == truth)
 
 
-def test_the_yardstick_of_mixtures_is_ours_too() -> None:
+def test_the_baseline_of_mixtures_gives_the_same_posteriors() -> None:
     scores, groups = noisy_scores(3, 500)
     rows = ClassRows.of(groups, 3)
     ours = fit_mixtures(scores, rows).posterior(scores, groups)
@@ -92,39 +93,60 @@ def test_features_are_unsorted_noisy_and_seeded() -> None:
     assert not np.array_equal(X, noisy_features(2000, 64, classes=5, seed=4)[0])
 
 
-def test_a_promise_has_a_direction() -> None:
-    slow = Result.timed("a", "b", (3.0, 1.0), Must("at most", 2))
+def test_a_target_has_a_direction() -> None:
+    slow = Ratio.timed("a", "b", (3.0, 1.0), Target("at most", 2))
     assert slow.ratio == 3 and slow.passed is False
-    fast = Result.timed("a", "b", (1.0, 30.0), Must("faster", 20))
+    fast = Ratio.timed("a", "b", (1.0, 30.0), Target("faster", 20))
     assert fast.ratio == 30 and fast.passed is True
-    assert Result.timed("a", "b", (1.0, 2.0)).passed is None
+    assert Ratio.timed("a", "b", (1.0, 2.0)).passed is None
 
 
-def test_the_best_of_several_turns_counts() -> None:
-    waits = iter([0.0, 0.05, 0.001, 0.05])
+class FakeClock:
+    """A clock that work advances by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    fake = FakeClock()
+    monkeypatch.setattr("eigenclean_lab.bench.speed.timing.time.perf_counter", fake)
+    return fake
+
+
+def test_the_best_of_several_turns_counts(clock: FakeClock) -> None:
+    durations = iter([9.0, 5.0, 1.0, 5.0])  # the first run only warms up
     calls: list[str] = []
 
     def ours() -> None:
         calls.append("ours")
-        time.sleep(next(waits))
+        clock.now += next(durations)
 
-    best, _ = timing.best_in_turns(ours, lambda: calls.append("yardstick"), repeats=3)
-    assert 0.001 <= best < 0.05
-    assert calls == ["ours", "yardstick"] * 4
+    best, _ = timing.best_in_turns(ours, lambda: calls.append("baseline"), repeats=3)
+    assert best == 1.0
+    assert calls == ["ours", "baseline"] * 4
 
 
-def test_a_slow_yardstick_runs_once_with_the_threads_that_suit_it() -> None:
+@pytest.mark.parametrize(("alone", "together", "expected"), [(1.0, 2.0, 1), (2.0, 1.0, 2)])
+def test_a_slow_baseline_runs_once_with_the_threads_that_suit_it(
+    alone: float, together: float, expected: int, clock: FakeClock
+) -> None:
     def threads() -> int:
         return max(int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas")
 
-    seen: list[int] = []
+    def pilot() -> None:
+        clock.now += alone if threads() == 1 else together
+
+    used: list[int] = []
     with timing.limited_threads(2):
         usual = threads()
-        timing.best_around(
-            lambda: None, lambda: seen.append(threads()), lambda: time.sleep(0.2 * threads()), repeats=1
-        )
+        timing.best_around(lambda: None, lambda: used.append(threads()), pilot, repeats=1)
         assert threads() == usual
-    assert seen == [1]
+        assert used == [1 if expected == 1 else usual]
 
 
 def test_progress_is_heard_by_case_and_never_inside_the_timing() -> None:
@@ -154,32 +176,32 @@ def test_memory_is_measured_at_its_peak() -> None:
 
 
 @pytest.fixture
-def canned(monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+def canned(monkeypatch: pytest.MonkeyPatch) -> list[Ratio]:
     """The command with a benchmark that takes no time."""
     fake = [
-        Result.timed("FINE", "X.T @ X", (0.1, 0.2), Must("at most", 1.5)),
-        Result.measured("memory", "size of X", 0.1, Must("at most", 0.5), "peak 1 MB, X 10 MB"),
-        Result.timed("judge", "X.T @ X", (0.3, 0.2)),
+        Ratio.timed("FINE", "X.T @ X", (0.1, 0.2), Target("at most", 1.5)),
+        Ratio.measured("memory", "size of X", 0.1, Target("at most", 0.5), "peak 1 MB, X 10 MB"),
+        Ratio.timed("judge", "X.T @ X", (0.3, 0.2)),
     ]
-    monkeypatch.setattr(detect, "run", lambda sizes: list(fake))
+    monkeypatch.setattr(detection, "run", lambda sizes: list(fake))
     return fake
 
 
-def test_the_command_saves_and_shows(canned: list[Result], tmp_path: Path) -> None:
+def test_the_command_saves_and_shows(canned: list[Ratio], tmp_path: Path) -> None:
     done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output
-    assert "X.T @ X" in done.output and "0.5x" in done.output and "kept" in done.output
+    assert "X.T @ X" in done.output and "0.5x" in done.output and "met" in done.output
     saved = json.loads((tmp_path / "new" / "bench_detect.json").read_text())
-    assert [Result(**case) for case in saved["cases"]] == canned
+    assert [Ratio(**case) for case in saved["cases"]] == canned
     assert str(tmp_path) not in json.dumps(saved)
 
 
-def test_the_command_speaks_json(canned: list[Result], tmp_path: Path) -> None:
+def test_the_command_speaks_json(canned: list[Ratio], tmp_path: Path) -> None:
     done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path), "--json"])
     assert json.loads(done.stdout) == json.loads((tmp_path / "bench_detect.json").read_text())
 
 
-def test_a_missed_promise_fails_unless_quick(canned: list[Result], tmp_path: Path) -> None:
+def test_a_missed_target_fails_unless_quick(canned: list[Ratio], tmp_path: Path) -> None:
     canned[0] = replace(canned[0], ratio=9.0, passed=False)
     done = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path)])
     assert done.exit_code == 1 and "missed" in done.output

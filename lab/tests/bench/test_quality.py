@@ -2,9 +2,8 @@
 
 import gzip
 import json
-import shutil
 import xml.etree.ElementTree as ET
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,30 @@ from eigenclean.detect import DETECTORS, FINE
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.noise import Noise
-from eigenclean_lab.bench import code, quality, quality_data, quality_yardstick
-from eigenclean_lab.bench.quality import Cell, fingerprint, read_cells, run, summary_rows, write_cells
-from eigenclean_lab.bench.quality_data import SETTINGS, MissingData, data_folder, thinned
-from eigenclean_lab.bench.quality_plot import plot_quality
+from eigenclean_lab import data_folder as data_folder_module
+from eigenclean_lab.bench.quality import baseline, network_features, settings, suite
+from eigenclean_lab.bench.quality.measure import FIGURES, limited_false_flags, measure
+from eigenclean_lab.bench.quality.plot import plot_quality
+from eigenclean_lab.bench.quality.settings import SETTINGS, thinned
+from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store, run
+from eigenclean_lab.bench.quality.summary import summary_rows
 from eigenclean_lab.cli.bench import bench
+from eigenclean_lab.data_folder import data_folder
+from eigenclean_lab.store import Cell, MissingData
 
-YARDSTICK = quality_yardstick.NAME
+BASELINE = baseline.NAME
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of detectors in the order in which they were really run."""
     calls: list[str] = []
-    measure = quality.measure
 
     def counting(name: str, case: Any, seed: int = 0) -> Any:
         calls.append(name)
         return measure(name, case, seed)
 
-    monkeypatch.setattr(quality, "measure", counting)
+    monkeypatch.setattr(suite, "measure", counting)
     return calls
 
 
@@ -58,6 +61,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "banking77_minilm.npz", features=features, labels=names[clean])
     write_fashion(folder / "fashion-mnist")
     return folder
+
+
+def made_cell(detector: str, setting: str, seed: int = 0, **figures: float | None) -> Cell:
+    return Cell({"detector": detector, "setting": setting}, seed, "key", "code", "measured", figures=figures)
 
 
 def write_idx(path: Path, values: Array) -> None:
@@ -123,14 +130,14 @@ def test_imbalance_is_exponential_ten_to_one() -> None:
 
 def test_figures_are_right() -> None:
     case = SETTINGS["digits/sym-20"].make(None, 0)
-    found = quality.measure("fine", case)
+    found = measure("fine", case)
     verdict = FINE().judge(case.features, case.labels)
     clean = case.truth.labels == case.labels
     assert found["clean_flagged"] == pytest.approx(verdict.flagged[clean].mean())
     assert found["noisy_recall"] == pytest.approx(verdict.flagged[~clean].mean())
     assert found["noisy_precision"] == pytest.approx((~clean)[verdict.flagged].mean())
     assert found["flagged_share"] == pytest.approx(verdict.flagged.mean())
-    assert set(found) == set(quality.FIGURES)
+    assert set(found) == set(FIGURES)
     assert found["suggestion_accuracy"] == pytest.approx(
         (verdict.suggested == case.truth.labels)[verdict.flagged & ~clean].mean()
     )
@@ -141,24 +148,23 @@ def test_figures_are_right() -> None:
 
 
 def test_clean_data_have_no_ranking_and_no_recall() -> None:
-    found = quality.measure("fine", SETTINGS["digits/sym-0"].make(None, 0))
+    found = measure("fine", SETTINGS["digits/sym-0"].make(None, 0))
     assert found["auroc"] is None and found["noisy_recall"] is None and found["noisy_precision"] is None
     assert found["clean_flagged"] == pytest.approx(found["flagged_share"])
     assert found["false_flags_at_10"] is None and found["found_at_10"] is None
 
 
 def test_without_a_flag_no_flag_is_wrong() -> None:
-    found = quality.promise_kept(np.array([0.8, 0.9]), np.array([True, False]))
+    found = limited_false_flags(np.array([0.8, 0.9]), np.array([True, False]))
     assert found == {"false_flags_at_10": None, "found_at_10": 0.0}
 
 
 def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
-    file = tmp_path / quality.FILE
+    store = quality_store(tmp_path / suite.FILE)
 
     def go(**options: Any) -> list[Cell]:
         return run(
-            detectors=["fine"], settings="digits/sym-*0", known=read_cells(file),
-            save=lambda cells: write_cells(file, cells, {}), **options,
+            detectors=["fine"], settings="digits/sym-*0", known=store.read(), save=store.add, **options,
         )  # fmt: skip
 
     first = go(seeds=1)
@@ -167,20 +173,18 @@ def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Pat
     assert len(counted) == 3
     more = go(seeds=2)
     assert len(counted) == 5  # the second seed; clean labels do not depend on it
-    assert [cell.place for cell in more if cell.setting == "digits/sym-0"] == [("fine", "digits/sym-0", 0)]
-    go(seeds=2, again=True)
+    assert [cell.seed for cell in more if cell.task["setting"] == "digits/sym-0"] == [0]
+    go(seeds=2, remeasure=True)
     assert len(counted) == 10
-    old = read_cells(file)
-    write_cells(file, [replace(old[0], key="another"), *old[1:]], {})
+    old = store.read()
+    store.write([replace(old[0], key="another"), replace(old[1], code="another"), *old[2:]])
     go(seeds=2)
-    assert len(counted) == 11  # what other code or options gave counts no more, and is replaced
-    assert len(read_cells(file)) == 5
-    assert read_cells(file)[0].key == old[0].key
+    assert len(counted) == 12  # cells of other options or other code are measured again, and replaced
+    assert [(cell.key, cell.code) for cell in store.read()] == [(cell.key, cell.code) for cell in old]
 
 
 def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file, calls = tmp_path / quality.FILE, 0
-    measure = quality.measure
+    store, calls = quality_store(tmp_path / suite.FILE), 0
 
     def stopped(name: str, case: Any, seed: int = 0) -> Any:
         nonlocal calls
@@ -189,18 +193,18 @@ def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tm
             raise KeyboardInterrupt
         return measure(name, case, seed)
 
-    monkeypatch.setattr(quality, "measure", stopped)
+    monkeypatch.setattr(suite, "measure", stopped)
     with pytest.raises(KeyboardInterrupt):
-        run(detectors=["fine"], settings="digits/*", seeds=2, save=lambda cells: write_cells(file, cells, {}))
-    assert [cell.place for cell in read_cells(file)] == [("fine", "digits/sym-0", 0), ("fine", "digits/sym-20", 0)]
+        run(detectors=["fine"], settings="digits/*", seeds=2, save=store.add)
+    assert [cell.task["setting"] for cell in store.read()] == ["digits/sym-0", "digits/sym-20"]
 
 
 def test_cells_of_other_runs_stay_in_the_file(tmp_path: Path) -> None:
-    file = tmp_path / quality.FILE
-    stranger = Cell("other", "cifar10/sym-2", 0, "key", "measured", "", {"f": 0.5}, "0", "2026-01-01")
-    run(detectors=["fine"], settings="digits/sym-0", seeds=1, known=[stranger],
-        save=lambda cells: write_cells(file, cells, {}))  # fmt: skip
-    assert stranger in read_cells(file)
+    store = quality_store(tmp_path / suite.FILE)
+    other = made_cell("other", "cifar10/sym-2", f=0.5)
+    store.write([other])
+    run(detectors=["fine"], settings="digits/sym-0", seeds=1, known=store.read(), save=store.add)
+    assert other in store.read() and len(store.read()) == 2
 
 
 def test_missing_data_are_marked_and_tried_again(files: Path, counted: list[str]) -> None:
@@ -217,9 +221,9 @@ def test_fashion_is_found_in_the_folder_or_where_debian_puts_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = SETTINGS["fashion/sym-0"]
-    monkeypatch.setattr(quality_data, "_DEBIAN", tmp_path / "debian" / "fashion-mnist")
+    monkeypatch.setattr(data_folder_module, "DEBIAN_FOLDER", tmp_path / "debian" / "fashion-mnist")
     for folder in (None, tmp_path):
-        with pytest.raises(MissingData, match="Debian package dataset-fashion-mnist, or train-images-idx3-ubyte"):
+        with pytest.raises(MissingData, match="Debian package dataset-fashion-mnist, or its four files"):
             setting.make(folder, 0)
     images, labels = write_fashion(tmp_path / "debian" / "fashion-mnist", n=30)
     case = setting.make(None, 0)
@@ -233,14 +237,14 @@ def test_fashion_is_found_in_the_folder_or_where_debian_puts_it(
 
 def test_only_the_first_images_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     images, labels = write_fashion(tmp_path, n=50)
-    monkeypatch.setattr(quality_data, "_MOST", 40)
+    monkeypatch.setattr(settings, "_MOST_IMAGES", 40)
     case = SETTINGS["fashion/sym-0"].make(tmp_path, 0)
     np.testing.assert_array_equal(case.labels, labels[:40])
     np.testing.assert_allclose(case.features[-1], images[39].ravel() / 255, rtol=1e-6)
 
 
 def test_the_real_fashion_mnist() -> None:
-    if not quality_data._DEBIAN.is_dir():
+    if not data_folder_module.DEBIAN_FOLDER.is_dir():
         pytest.skip("needs the Debian package dataset-fashion-mnist; other tests read small files of that layout")
     case = SETTINGS["fashion/sym-0"].make(None, 0)
     assert case.features.shape == (20_000, 784)
@@ -249,31 +253,12 @@ def test_the_real_fashion_mnist() -> None:
     assert (np.bincount(case.labels) > 1900).all()
 
 
-@pytest.mark.parametrize("kind", ["not gzip", "cut short", "few values", "other type", "empty"])
-def test_broken_idx_files_are_one_sentence(kind: str, tmp_path: Path) -> None:
+def test_broken_files_are_one_sentence(tmp_path: Path) -> None:
     write_fashion(tmp_path, 20)
-    path = tmp_path / "train-images-idx3-ubyte.gz"
-    whole = path.read_bytes()
-    content = {
-        "not gzip": b"hello",
-        "cut short": whole[: len(whole) // 2],
-        "few values": gzip.compress(gzip.decompress(whole)[:-1]),
-        "other type": gzip.compress(b"\0\0\x0d" + gzip.decompress(whole)[3:]),
-        "empty": gzip.compress(b""),
-    }
-    path.write_bytes(content[kind])
-    with pytest.raises(
-        InvalidData, match=r"train-images-idx3-ubyte.gz is not a readable gzipped idx file"
-    ) as error:
+    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(b"hello")
+    with pytest.raises(InvalidData, match=r"train-images-idx3-ubyte.gz") as error:
         SETTINGS["fashion/sym-0"].make(tmp_path, 0)
     assert "\n" not in str(error.value)
-
-
-def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
-    write_fashion(tmp_path, 20)
-    write_idx(tmp_path / "train-labels-idx1-ubyte.gz", np.zeros(19))
-    with pytest.raises(InvalidData, match="do not belong together"):
-        SETTINGS["fashion/sym-0"].make(tmp_path, 0)
 
 
 @pytest.mark.parametrize("data", ["cifar10-net", "fashion-net", "digits-net"])
@@ -293,7 +278,7 @@ def test_networks_without_torch_are_marked(files: Path, monkeypatch: pytest.Monk
     def require(module: str, *, extra: str, caller: str) -> Any:
         raise MissingExtra(f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'")
 
-    monkeypatch.setattr(quality_data, "require", require)
+    monkeypatch.setattr(network_features, "require", require)
     cells = run(detectors=["fine"], settings=["fashion-net/sym-20", "cifar10-net/sym-20"], seeds=1, data=files)
     assert [cell.status for cell in cells] == ["missing", "missing"]
     assert cells[0].note.startswith("bench quality, cifar10-net needs torch")
@@ -307,75 +292,40 @@ def test_missing_extras_and_failures_are_marked_and_the_rest_goes_on(monkeypatch
     def broken(self: FINE, *args: Any) -> Any:
         raise RuntimeError("no\nluck")
 
-    monkeypatch.setattr(quality_yardstick, "require", require)
+    monkeypatch.setattr(baseline, "require", require)
     monkeypatch.setattr(FINE, "_learn", broken)
     others = [name for name in ("knn",) if name in DETECTORS]
-    cells = run(detectors=[YARDSTICK, "fine", *others], settings="digits/sym-20", seeds=1)
+    cells = run(detectors=[BASELINE, "fine", *others], settings="digits/sym-20", seeds=1)
     assert [cell.status for cell in cells] == ["missing", "failed", *("measured" for _ in others)]
     assert cells[0].note == "needs cleanlab, which is not installed"
     assert cells[1].note == "RuntimeError: no luck"
     assert [row.figures == {} for row in summary_rows(cells)] == [True, True, *(False for _ in others)]
 
 
-def test_a_key_depends_on_options_noise_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = SETTINGS["digits/sym-20"], SETTINGS["digits/sym-50"]
-    key = fingerprint("fine", first, 0)
-    assert key == fingerprint("fine", first, 0)
-    others = {fingerprint("fine", second, 0), fingerprint("fine", first, 1), fingerprint(YARDSTICK, first, 0)}
-    with monkeypatch.context() as patched:
-        patched.setattr(quality, "code_hash", lambda *patterns: "edited")
-        others.add(fingerprint("fine", first, 0))
-    monkeypatch.setattr(quality, "FIGURES", (*quality.FIGURES, "another"))
-    others.add(fingerprint("fine", first, 0))
-    assert len(others | {key}) == 6
+def test_a_key_depends_on_options_noise_seed_and_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    def key(detector: str, setting: str, seed: int = 0) -> str:
+        return QualitySuite().new_request(detector, SETTINGS[setting], seed).key
+
+    first = key("fine", "digits/sym-20")
+    assert first == key("fine", "digits/sym-20")
+    others = {key("fine", "digits/sym-50"), key("fine", "digits/sym-20", 1), key(BASELINE, "digits/sym-20")}
+    monkeypatch.setattr(suite, "FIGURES", (*FIGURES, "another"))
+    others.add(key("fine", "digits/sym-20"))
+    assert len(others | {first}) == 5
 
 
-@pytest.mark.parametrize(
-    ("edited", "detector", "setting", "counts"),
-    [
-        ("detect/base.py", "fine", "digits/sym-20", True),
-        ("detect/decisions.py", "fine", "digits/sym-20", True),
-        ("detect/cuts/mixture.py", "fine", "digits/sym-20", True),
-        ("detect/knn.py", "fine", "digits/sym-20", True),  # which detectors use which files is not for us to guess
-        ("mixture.py", "fine", "digits/sym-20", True),
-        ("moments.py", "fine", "digits/sym-20", True),
-        ("report/words.py", "fine", "digits/sym-20", False),
-        ("detect/base.py", YARDSTICK, "digits/sym-20", False),
-        ("experiments/benchmarks/quality_yardstick.py", YARDSTICK, "digits/sym-20", True),
-        ("experiments/network_features.py", "fine", "fashion/sym-20", False),
-        ("experiments/network_features.py", "fine", "fashion-net/sym-20", True),
-    ],
-)
-def test_what_was_edited_is_measured_again(
-    edited: str, detector: str, setting: str, counts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(code._SOURCE, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
-    hash_of = code.code_hash.__wrapped__
-    monkeypatch.setattr(quality, "code_hash", lambda *patterns: hash_of(*patterns, root=tmp_path / "copy"))
-    before = fingerprint(detector, SETTINGS[setting], 0)
-    with open(tmp_path / "copy" / edited, "a", encoding="utf-8") as file:
-        file.write("\n# a comment\n")
-    assert fingerprint(detector, SETTINGS[setting], 0) == before
-    with open(tmp_path / "copy" / edited, "a", encoding="utf-8") as file:
-        file.write("\nedited = 1\n")
-    assert (fingerprint(detector, SETTINGS[setting], 0) != before) == counts
+def test_code_is_that_of_the_detector_and_of_a_network_that_makes_features() -> None:
+    def code(detector: str, setting: str) -> str:
+        return QualitySuite().new_request(detector, SETTINGS[setting], 0).code
 
-
-def test_code_counts_but_comments_and_docstrings_do_not(tmp_path: Path) -> None:
-    def hash_of(text: str, name: str = "a.py") -> str:
-        for old in tmp_path.glob("*.py"):
-            old.unlink()
-        (tmp_path / name).write_text(text)
-        return code.code_hash.__wrapped__("*.py", root=tmp_path)
-
-    one = hash_of('"""Doc."""\nx = 1  # why\n')
-    assert hash_of('"""Other."""\n\nx = 1\n') == one
-    assert len({one, hash_of("x = 2\n"), hash_of("x = 1\n", "b.py")}) == 3
+    assert code("fine", "digits/sym-20") == code("fine", "cifar10/human-worst")
+    codes = [code("fine", "digits/sym-20"), code("fine", "digits-net/sym-20"), code("knn", "digits/sym-20")]
+    assert len({*codes, code(BASELINE, "digits/sym-20")}) == 4
 
 
 def test_rows_are_means_over_seeds() -> None:
     cells = [
-        Cell("fine", "digits/sym-20", seed, "k", "measured", "", {"f": f, "auroc": a, "ece": None})
+        made_cell("fine", "digits/sym-20", seed, f=f, auroc=a, ece=None)
         for seed, f, a in ((0, 0.5, None), (1, 0.7, 0.9))
     ]
     (row,) = summary_rows(cells)
@@ -398,18 +348,16 @@ def test_a_foreign_file_is_not_overwritten(tmp_path: Path) -> None:
     for content in ("[]", "{", '{"cells": [{"detector": "fine"}]}'):
         (tmp_path / "x.json").write_text(content)
         with pytest.raises(InvalidData, match="not a file of `eigenclean bench quality`"):
-            read_cells(tmp_path / "x.json")
-    assert read_cells(tmp_path / "none.json") == []
+            quality_store(tmp_path / "x.json").read()
+    assert quality_store(tmp_path / "none.json").read() == []
 
 
 def test_the_folder_of_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.delenv(quality_data.VARIABLE, raising=False)
+    monkeypatch.delenv(data_folder_module.VARIABLE, raising=False)
     assert data_folder() is None
-    (tmp_path / "shared" / "data").mkdir(parents=True)
-    assert data_folder() == Path("../shared/data")
-    monkeypatch.setenv(quality_data.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(data_folder_module.VARIABLE, str(tmp_path))
     assert data_folder() == tmp_path
     assert data_folder(tmp_path / "work") == tmp_path / "work"
     with pytest.raises(InvalidData, match="there is no folder"):
@@ -427,23 +375,23 @@ def slow_votes(X: Array, codes: Array, k: int) -> Array:
     return np.array(votes)
 
 
-def test_the_yardstick_leaves_each_sample_out() -> None:
+def test_the_baseline_leaves_each_sample_out() -> None:
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(60, 3)), np.arange(60) % 3
-    np.testing.assert_allclose(quality_yardstick.neighbour_votes(X, codes, 3), slow_votes(X, codes, 10), atol=1e-12)
+    np.testing.assert_allclose(baseline.neighbour_votes(X, codes, 3), slow_votes(X, codes, 10), atol=1e-12)
 
 
-def test_the_yardstick_is_what_cleanlab_says() -> None:
+def test_the_baseline_is_what_cleanlab_says() -> None:
     filtering: Any = import_module("cleanlab.filter")
     case = SETTINGS["digits/sym-20"].make(None, 0)
-    verdict = quality_yardstick.judge_with_cleanlab(case.features, case.labels)
-    votes = quality_yardstick.neighbour_votes(case.features, case.labels, 10)
+    verdict = baseline.judge_with_cleanlab(case.features, case.labels)
+    votes = baseline.neighbour_votes(case.features, case.labels, 10)
     np.testing.assert_array_equal(verdict.flagged, filtering.find_label_issues(case.labels, votes))
     changed = verdict.suggested != verdict.labels
     np.testing.assert_array_equal(changed, verdict.flagged)
 
 
-def test_the_picture_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
+def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
     cells = run(detectors=["fine"], settings=["digits/sym-0", "digits/sym-20"], seeds=1)
     cells += run(detectors=["fine"], settings="banking77/sym-20", seeds=1)  # not measured: no column
     a, b = plot_quality(cells, tmp_path / "a.svg"), plot_quality(cells, tmp_path / "new" / "b.svg")
@@ -467,28 +415,30 @@ def test_the_command_saves_shows_and_goes_on(tmp_path: Path, counted: list[str])
     assert (tmp_path / "p.svg").is_file()
     saved = json.loads((tmp_path / "new" / "bench_quality.json").read_text())
     (cell,) = saved["cells"]
-    assert Cell(**cell).place == ("fine", "digits/sym-20", 0)
+    assert Cell.from_record(cell).task == {"detector": "fine", "setting": "digits/sym-20"}
     assert f"{cell['figures']['f']:.3f}"[1:] in done.output
     assert str(tmp_path) not in json.dumps(saved)
     spoken = invoke(*arguments, "--json")
     assert json.loads(spoken.stdout)["cells"] == [cell]
     assert counted == ["fine"]
-    invoke(*arguments, "--again")
+    invoke(*arguments, "--remeasure")
     assert counted == ["fine", "fine"]
+    assert "--again is now --remeasure" in " ".join(invoke(*arguments, "--again").output.split())
+    assert counted == ["fine"] * 3
 
 
 def test_quick_is_digits_only_and_saves_nothing(tmp_path: Path) -> None:
-    done = invoke("--quick", "--detectors", f"fine,{YARDSTICK}", "--out", tmp_path / "none")
+    done = invoke("--quick", "--detectors", f"fine,{BASELINE}", "--out", tmp_path / "none")
     assert done.exit_code == 0, done.output
     assert not (tmp_path / "none").exists()
     for rate in (0, 20, 50):
         assert f"digits/sym-{rate}" in done.output
     assert "cifar10" not in done.output
-    assert YARDSTICK in done.output
+    assert BASELINE in done.output
 
 
 def test_the_table_marks_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(quality_data.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(data_folder_module.VARIABLE, str(tmp_path))
     done = invoke("--detectors", "fine", "--settings", "banking77/*", "--seeds", 2, "--out", tmp_path)
     assert done.exit_code == 0
     assert "fine *" in done.output
@@ -497,12 +447,12 @@ def test_the_table_marks_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     longest = max(SETTINGS, key=len)
-    figures = dict.fromkeys(quality.FIGURES, 1.0)
+    figures: dict[str, Any] = dict.fromkeys(FIGURES, 1.0)
     cells = [
-        Cell(name, longest, 0, "k", "measured", "", figures | {"seconds": seconds})
-        for name, seconds in zip((*DETECTORS, YARDSTICK), [0.004, 0.999, 9.94, 123.4] * 9, strict=False)
+        made_cell(name, longest, **(figures | {"seconds": seconds}))
+        for name, seconds in zip((*DETECTORS, BASELINE), [0.004, 0.999, 9.94, 123.4] * 9, strict=False)
     ]
-    monkeypatch.setattr(quality, "run", lambda **options: cells)
+    monkeypatch.setattr(suite, "run", lambda **options: cells)
     monkeypatch.setenv("COLUMNS", "80")
     lines = invoke("--quick").output.splitlines()
     assert len([line for line in lines if line.startswith("  ") and "1.00" in line]) == len(cells)  # no cell wraps
@@ -512,8 +462,8 @@ def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failure_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = Cell("fine", "digits/sym-20", 0, "k", "failed", "ValueError: what", {})
-    monkeypatch.setattr(quality, "run", lambda **options: [cell])
+    cell = replace(made_cell("fine", "digits/sym-20"), status="failed", note="ValueError: what")
+    monkeypatch.setattr(suite, "run", lambda **options: [cell])
     done = invoke("--out", tmp_path)
     assert done.exit_code == 1
     assert "failed: ValueError: what" in done.output
@@ -521,4 +471,4 @@ def test_a_failure_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_cell_is_plain_json() -> None:
     cells = run(detectors=["fine"], settings="digits/sym-0", seeds=1)
-    assert [Cell(**json.loads(json.dumps(asdict(cell), allow_nan=False))) for cell in cells] == cells
+    assert [Cell.from_record(json.loads(json.dumps(cell.to_record(), allow_nan=False))) for cell in cells] == cells

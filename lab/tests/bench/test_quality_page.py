@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from eigenclean.detect import DEFAULT
-from eigenclean_lab.bench.quality import Cell, read_cells, summary_rows, write_cells
-from eigenclean_lab.bench.quality_page import number, quality_page
+from eigenclean_lab.bench.quality.page import number, quality_page
+from eigenclean_lab.bench.quality.suite import quality_store
+from eigenclean_lab.bench.quality.summary import summary_rows
+from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
 
@@ -14,11 +16,11 @@ RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
 def cell(detector: str, f: float, auroc: float | None, **more: float) -> Cell:
     known = {"seconds": 2.0, "flagged_share": 0.1}
     figures = {"f": f, "auroc": auroc, **known, **more}
-    return Cell(detector, "digits/sym-20", 0, "key", "measured", "", figures, "0", "2000-01-01")
+    return Cell({"detector": detector, "setting": "digits/sym-20"}, 0, "key", "code", "measured", figures=figures)
 
 
 def page_of(tmp_path: Path, *cells: Cell) -> str:
-    write_cells(tmp_path / "results.json", cells, {})
+    quality_store(tmp_path / "results.json").write(cells)
     return quality_page(tmp_path / "results.json")
 
 
@@ -40,7 +42,7 @@ def test_clean_data_have_no_ranking(tmp_path: Path) -> None:
 
 def test_the_committed_results_are_all_on_the_page() -> None:
     page = quality_page(RESULTS)
-    rows = [row for row in summary_rows(read_cells(RESULTS)) if row.detector == DEFAULT and row.figures]
+    rows = [row for row in summary_rows(quality_store(RESULTS).read()) if row.detector == DEFAULT and row.figures]
     assert len(rows) >= 12
     for row in rows:
         assert f"| {row.setting} | " in page
@@ -50,7 +52,11 @@ def test_the_committed_results_are_all_on_the_page() -> None:
 @pytest.mark.parametrize("figure", ["f", "auroc"])
 def test_the_judge_leads_on_cifar_10(figure: str) -> None:
     """In the committed results: best or within 0.003 in ten of the twelve settings, never 0.01 behind."""
-    rows = [row for row in summary_rows(read_cells(RESULTS)) if row.setting.startswith("cifar10") and row.figures]
+    rows = [
+        row
+        for row in summary_rows(quality_store(RESULTS).read())
+        if row.setting.startswith("cifar10") and row.figures
+    ]
     behind = []
     for setting in dict.fromkeys(row.setting for row in rows if "net" not in row.setting):
         values = {row.detector: row.figures[figure] for row in rows if row.setting == setting}

@@ -10,34 +10,35 @@ import pytest
 
 from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
-from eigenclean_lab.reproduce.cells import Cell, fingerprint, read_cells, results_file, write_cells
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.docs_page import docs_page
 from eigenclean_lab.reproduce.formatting import header, lines
 from eigenclean_lab.reproduce.page import render, write_page
 from eigenclean_lab.reproduce.plot import draw
-from eigenclean_lab.reproduce.profiles import SMALL
+from eigenclean_lab.reproduce.profiles import SMALL, SMOKE
 from eigenclean_lab.reproduce.rankings import gaps
+from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
+from eigenclean_lab.store import Cell
 
 ROOT = Path(__file__).parents[3]
 
 
 def cell(task: Task, seed: int = 0, **figures: Any) -> Cell:
     status, note, curves = figures.pop("status", "measured"), figures.pop("note", ""), figures.pop("curves", {})
-    key = fingerprint(task, SMALL, seed)
-    return Cell(task.as_dict(), "small", seed, key, "code", status, note, figures, curves, "hash", "how", "0")
+    key = task_key(task, SMALL, seed)
+    return Cell(task_record(task, SMALL), seed, key, "code", status, note, figures, curves, command="how")
 
 
 def made(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
-    """Cells with whatever ``value(row, column, seed)`` says their figures are."""
+    """Cells with whatever ``value(row, column, seed)`` description their figures are."""
     return [
         cell(Task(one, column.data, column.noise), seed, **value(row.name, column.name, seed))
         for seed in range(seeds)
         for column in experiment.columns
         for row in experiment.rows
-        for one in row.parts
+        for one in row.specs
     ]
 
 
@@ -61,7 +62,7 @@ def test_means_deviations_and_differences() -> None:
     assert entry.difference == pytest.approx(0.205 - 0.029)
 
 
-def test_habits_are_compared_with_the_row_they_belong_to() -> None:
+def test_deviations_are_compared_with_the_row_they_belong_to() -> None:
     experiment = EXPERIMENTS["discrepancies"]
     table = compare(
         experiment, made(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
@@ -73,7 +74,7 @@ def test_habits_are_compared_with_the_row_they_belong_to() -> None:
 
 def test_what_is_missing_is_marked_and_never_a_number() -> None:
     experiment = EXPERIMENTS["table3"]
-    tasks = [Task(row.parts[0], "clothing1m", "people") for row in experiment.rows]
+    tasks = [Task(row.specs[0], "clothing1m", "people") for row in experiment.rows]
     table = compare(experiment, [cell(task, status="missing", note="needs Clothing1M") for task in tasks], SMALL)
     assert not table.is_measured and draw(table) == "" and claims(table) == []
     assert list(table.notes) == ["missing: needs Clothing1M"]
@@ -126,8 +127,8 @@ def test_detectors(fine: float, expected: bool) -> None:
     }
     table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
     found = claims(table)
-    assert [claim.passed for claim in found if "MCD" in claim.says] == [expected] * 12
-    order = next(claim for claim in found if claim.says.startswith("fine is better than mcd"))
+    assert [claim.passed for claim in found if "MCD" in claim.sentence] == [expected] * 12
+    order = next(claim for claim in found if claim.sentence.startswith("fine is better than mcd"))
     assert order.passed == (fine > 0.7)
 
 
@@ -146,7 +147,7 @@ def test_theorems() -> None:
         experiment = EXPERIMENTS["theorem2"]
         names = ("precision_printed", "precision_corrected", "recall_printed", "recall_corrected")
         figures = {f"{name}_violated": broken for name in names}
-        task = Task(experiment.rows[0].parts[0], "none", "none")
+        task = Task(experiment.rows[0].specs[0], "none", "none")
         assert passed(compare(experiment, [cell(task, 0, **figures)], SMALL)) == [expected]
 
 
@@ -160,10 +161,10 @@ def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
 
     table = compare(experiment, made(experiment, figures), SMALL)
     (claim,) = claims(table)
-    assert claim.so == (False, True, True, True) and not claim.passed
+    assert claim.holds_in == (False, True, True, True) and not claim.passed
     assert claim.verdict == "in 3 of 4 settings"
     assert claim.detail == "last epoch: 4 of 4; the paper: 3 of 4"
-    gap = gaps(table, "fine", "cores2", experiment.figures[0])["C10 I20"]
+    gap = gaps(table, "fine", "cores2", experiment.metrics[0])["C10 I20"]
     assert gap.mean == pytest.approx(-2.0)
     assert gap.deviation == pytest.approx(0.0)  # what seeds share, 20 points here, is no part of it
     assert gap.paper == pytest.approx(0.34)
@@ -172,13 +173,13 @@ def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
 def test_an_order_needs_both_rows_with_the_same_seed() -> None:
     experiment = EXPERIMENTS["table8"]
     cells = [
-        cell(Task(row.parts[0], "cifar10", "instance:0.2"), seed, best=0.5)
+        cell(Task(row.specs[0], "cifar10", "instance:0.2"), seed, best=0.5)
         for seed, row in enumerate(experiment.rows)
     ]
     assert claims(compare(experiment, cells, SMALL)) == []
 
 
-# Pictures and pages.
+# Figures and pages.
 
 
 def curves(kind: str) -> Any:
@@ -196,21 +197,21 @@ def curves(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["table1", "table4", "table9", "fig3a", "fig3c", "fig3d", "fig4", "fig5"])
-def test_every_kind_of_picture_is_drawn_and_equal_results_draw_an_equal_one(name: str) -> None:
+def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name: str) -> None:
     experiment = EXPERIMENTS[name]
     found = [
         cell(Task(one, column.data, column.noise), seed, curves=curves(one.kind), **{
-            shown.figure: 0.5 + 0.1 * number + 0.01 * seed for shown in experiment.figures
+            metric.figure: 0.5 + 0.1 * number + 0.01 * seed for metric in experiment.metrics
         })
         for seed in (0, 1)
         for column in experiment.columns[:2]
         for number, row in enumerate(experiment.rows)
-        for one in row.parts
+        for one in row.specs
     ]  # fmt: skip
     table = compare(experiment, found, SMALL)
-    picture = draw(table)
-    assert picture.startswith("<?xml") and picture == draw(table)
-    assert "<text" in picture  # letters, not outlines
+    figure = draw(table)
+    assert figure.startswith("<?xml") and figure == draw(table)
+    assert "<text" in figure  # letters, not outlines
 
 
 def test_the_page_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
@@ -223,36 +224,38 @@ def test_the_page_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
 
 
 def test_the_documentation_is_in_step_with_the_results() -> None:
-    text, pictures = docs_page(ROOT / "results")
+    text, figures = docs_page(ROOT / "results")
     assert (ROOT / "docs" / "paper.md").read_text(encoding="utf-8") == text, "run `eigenclean reproduce docs`"
-    for name in pictures:
+    for name in figures:
         assert (ROOT / "docs" / "img" / name).is_file(), "run `eigenclean reproduce docs`"
     there = {path.name for path in (ROOT / "docs" / "img").glob("paper_*.svg")}
-    assert there == set(pictures)
+    assert there == set(figures)
 
 
 def test_every_committed_cell_says_how_to_get_it_again() -> None:
-    cells = list(read_cells(results_file(ROOT / "results", SMALL)).values())
+    cells = paper_store(ROOT / "results", SMALL).read()
     assert cells
     for one in cells:
         assert one.status == "measured" and one.command.startswith("eigenclean reproduce ")
-        assert one.code and one.version and one.date and (one.noise_hash or one.task["kind"] == "theory")
+        assert (
+            one.code and one.version and one.date and (one.facts.get("noise_hash") or one.task["kind"] == "theory")
+        )
 
 
 def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Path) -> None:
-    empty, pictures = docs_page(tmp_path)
-    assert pictures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty
-    task = Task(EXPERIMENTS["table4"].rows[0].parts[0], "cifar10", "symmetric:0.5")
+    empty, figures = docs_page(tmp_path)
+    assert figures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty
+    task = Task(EXPERIMENTS["table4"].rows[0].specs[0], "cifar10", "symmetric:0.5")
     eight = EXPERIMENTS["table8"]
-    pair = [cell(Task(row.parts[0], "cifar10", "instance:0.2"), best=0.8 + 0.05 * (row.name == "fine"), last=0.7)
+    pair = [cell(Task(row.specs[0], "cifar10", "instance:0.2"), best=0.8 + 0.05 * (row.name == "fine"), last=0.7)
             for row in eight.rows]  # fmt: skip
-    write_cells(results_file(tmp_path, SMALL), [cell(task, mean=0.25, deviation=0.1), *pair])
-    text, pictures = docs_page(tmp_path)
+    paper_store(tmp_path, SMALL).write([cell(task, mean=0.25, deviation=0.1), *pair])
+    text, figures = docs_page(tmp_path)
     assert "| 1st eigenvector | 0.029 ± 0.019 | 0.250 | +0.221 | 0.100 | 1 |" in text
     assert "5 cells of this table are not measured yet." in text
     assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
     assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text
-    assert list(pictures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
+    assert list(figures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
 
 
 # The command.
@@ -293,7 +296,7 @@ def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.C
         better = 0.1 * (":" in row)
         return {"best": 0.6 + better, "last": 0.5, "f": 0.7, "f_first": 0.65 + better}
 
-    write_cells(results_file(tmp_path, SMALL), made(experiment, figures, seeds=1))
+    paper_store(tmp_path, SMALL).write(made(experiment, figures, seeds=1))
     assert run(["reproduce", "discrepancies", "--show", "--keep-old", "--seeds", "1", "--out", str(tmp_path)]) == 0
     line = next(one for one in capsys.readouterr().out.splitlines() if "augmented-features" in one)
     assert line.split()[2:] == ["70.0", "+10.0", "50.0", "+0.0", "0.700", "+0.000", "0.750", "+0.100", "1"]
@@ -339,7 +342,7 @@ def test_cells_of_the_smoke_profile_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert run([*arguments, "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "86.0" in shown and "0.488" in shown and "F of the kept" in shown
-    cells = read_cells(tmp_path / "reproduce_smoke.jsonl")
-    assert sorted(one.task["kind"] for one in cells.values()) == ["judge", "judge", "train", "train"]
+    cells = paper_store(tmp_path, SMOKE).read()
+    assert sorted(cell.task["kind"] for cell in cells) == ["judge", "judge", "train", "train"]
     assert run([*arguments, "--out", str(tmp_path), "--show", "--as-released"]) == 0
     assert "–" in capsys.readouterr().out  # nothing was measured so

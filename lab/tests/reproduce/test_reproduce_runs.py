@@ -19,11 +19,19 @@ from eigenclean_lab.reproduce import runner, trained_features, training
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.profiles import PAPER, SMOKE, Data
-from eigenclean_lab.reproduce.values import Task, part
+from eigenclean_lab.reproduce.recipes import make_recipe
+from eigenclean_lab.reproduce.suite import PaperSuite
+from eigenclean_lab.reproduce.values import Task, method_spec
+from eigenclean_lab.store import Cell
 
 DIGITS: Data = SMOKE.training["cifar10"]
 HERE = Context("smoke", device="cpu")
-FINE_50 = Task(part("train", "fine"), "cifar10", "symmetric:0.5")
+FINE_50 = Task(method_spec("train", "fine"), "cifar10", "symmetric:0.5")
+
+
+def measured(task: Task, seed: int, context: Context, command: str = "") -> Cell:
+    suite = PaperSuite(context)
+    return suite.measure(suite.new_request(task, seed, command))
 
 
 # Data.
@@ -52,27 +60,29 @@ def test_people_have_their_own_noise_and_instances_theirs() -> None:
 
 
 def test_a_training_has_best_last_and_curves() -> None:
-    cell = runner.measure_cell((FINE_50, 0, "how"), HERE)
+    cell = measured(FINE_50, 0, HERE, "how")
     assert (cell.status, cell.note, cell.command) == ("measured", "", "how")
-    figures = cell.figures
+    figures: Any = cell.figures
     assert figures["highest"] >= max(figures["best"], figures["last"])
     assert figures["last_ten"] == pytest.approx(np.mean(cell.curves["test_accuracy"][-10:]), abs=1e-5)
     assert figures["last"] == cell.curves["test_accuracy"][-1]
     assert figures["best"] == cell.curves["test_accuracy"][int(figures["best_epoch"]) - 1]
     assert cell.curves["val_accuracy"][int(figures["best_epoch"]) - 1] == max(cell.curves["val_accuracy"])
     assert figures["f"] == cell.curves["f"][-1] and figures["f_first"] in cell.curves["f"]
-    assert 0.4 < figures["noise_rate"] < 0.5 and cell.noise_hash
-    again = runner.measure_cell((FINE_50, 0, "how"), HERE)
+    assert 0.4 < figures["noise_rate"] < 0.5 and cell.facts["noise_hash"]
+    again = measured(FINE_50, 0, HERE, "how")
     assert {**again.figures, "seconds": 0} == {**figures, "seconds": 0}
 
 
 def emulating(*names: str, task: Task = FINE_50) -> Task:
-    return replace(task, part=replace(task.part, emulate=names))
+    return replace(task, spec=replace(task.spec, emulate=names))
 
 
 def test_the_test_samples_choose_when_asked_to() -> None:
-    plain, chosen = (runner.measure_cell((task, 0, ""), HERE) for task in (FINE_50, emulating("test-selection")))
-    assert chosen.figures["best"] == chosen.figures["highest"] >= plain.figures["best"]
+    plain, chosen = (measured(task, 0, HERE, "") for task in (FINE_50, emulating("test-selection")))
+    best: Any = plain.figures["best"]
+    highest: Any = chosen.figures["highest"]
+    assert chosen.figures["best"] == highest >= best
     assert chosen.curves == plain.curves
 
 
@@ -81,25 +91,25 @@ def test_after_the_warm_up_the_labels_are_others_and_the_network_is_the_same(
 ) -> None:
     ended: list[Any] = []
     began: list[Any] = []
-    original = training.GoOn.on_train_begin
+    original = training.ContinueTraining.on_train_begin
 
     def watching(self: Any, engine: Any) -> None:
-        ended.append(next(self._before.network_states[0].net.parameters()).detach().clone())
+        ended.append(next(self._earlier.network_states[0].net.parameters()).detach().clone())
         original(self, engine)
         began.append(next(engine.network_states[0].net.parameters()).detach().clone())
-        before, after = self._before.pool, engine.pool
+        before, after = self._earlier.pool, engine.pool
         assert len(before) == len(after) and (before.codes != after.codes).float().mean() > 0.3
 
-    monkeypatch.setattr(training.GoOn, "on_train_begin", watching)
-    cell = runner.measure_cell((emulating("redrawn-noise"), 0, ""), HERE)
+    monkeypatch.setattr(training.ContinueTraining, "on_train_begin", watching)
+    cell = measured(emulating("redrawn-noise"), 0, HERE)
     assert cell.status == "measured", cell.note
     assert len(ended) == 1 and bool((ended[0] == began[0]).all())
-    epochs = training.make_recipe(FINE_50, DIGITS).epochs
+    epochs = make_recipe(FINE_50, DIGITS).epochs
     assert len(cell.curves["f"]) == epochs
-    assert cell.noise_hash == make_case(DIGITS, "symmetric:0.5", 0, None, validated=True).noise_hash()
+    assert cell.facts["noise_hash"] == make_case(DIGITS, "symmetric:0.5", 0, None, validated=True).noise_hash()
 
 
-def test_varied_looks_are_for_those_who_select_only() -> None:
+def test_augmented_images_are_for_the_selector_only() -> None:
     import torch
 
     from eigenclean.train.data.pool import Pool
@@ -108,17 +118,17 @@ def test_varied_looks_are_for_those_who_select_only() -> None:
         pool = Pool.from_arrays(np.ones((4, 1, 8, 8), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
 
     engine, before = Engine(), Engine.pool
-    training.VariedLooks("crop-flip", 0).on_train_begin(engine)
+    training.AugmentedSelection("crop-flip", 0).on_train_begin(engine)
     looked = engine.pool.eval_inputs(slice(0, 4))
     assert not torch.equal(looked, before.eval_inputs(slice(0, 4)))  # a crop brings in black borders
     vectors = Engine()
     vectors.pool = Pool.from_arrays(np.ones((4, 3), np.float32), np.array([0, 1, 0, 1]), np.array([0, 1]))
-    training.VariedLooks("none", 0).on_train_begin(vectors)
+    training.AugmentedSelection("none", 0).on_train_begin(vectors)
     assert vectors.pool.eval_transform is None
 
 
 def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:
-    cell = runner.measure_cell((emulating("shrinking", "every-epoch"), 0, ""), HERE)
+    cell = measured(emulating("shrinking", "every-epoch"), 0, HERE)
     kept = cell.curves["kept_fraction"]
     assert all(after <= before for before, after in pairwise(kept)) and kept[-1] < 1
 
@@ -127,20 +137,20 @@ def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:
 
 
 def test_a_network_is_trained_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained_features._look.cache_clear()
+    trained_features._train.cache_clear()
     context = replace(HERE, cache=tmp_path)
-    task = Task(part("judge", "fine"), "cifar10", "symmetric:0.5")
-    first = runner.measure_cell((task, 0, ""), context)
+    task = Task(method_spec("judge", "fine"), "cifar10", "symmetric:0.5")
+    first = measured(task, 0, context, "")
     assert first.status == "measured", first.note
     assert len(list(tmp_path.glob("features-*.npz"))) == 1
-    trained_features._look.cache_clear()
+    trained_features._train.cache_clear()
     monkeypatch.setattr(RobustClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
-    again = runner.measure_cell((task, 0, ""), context)
+    again = measured(task, 0, context, "")
     assert again.figures == first.figures
-    seen = trained_features.look(task, 0, context)
-    judge = FINE(cut=GaussianCut(split="always")).fit(seen.features, seen.labels)
-    verdict = judge.judge(seen.features, seen.labels)
-    quality = detection_quality(verdict.flagged, verdict.p_clean, seen.is_clean, verdict.score)
+    trained = trained_features.trained_features(task, 0, context)
+    judge = FINE(cut=GaussianCut(split="always")).fit(trained.features, trained.labels)
+    verdict = judge.judge(trained.features, trained.labels)
+    quality = detection_quality(verdict.flagged, verdict.p_clean, trained.is_clean, verdict.score)
     assert first.figures["f"] == pytest.approx(quality.f, abs=1e-5)
     for method, kind, options in (
         ("eigenvector", "shift", {"component": 1}),
@@ -150,12 +160,10 @@ def test_a_network_is_trained_once_and_kept(tmp_path: Path, monkeypatch: pytest.
         ("fine", "filter", {"subset": 0.1, "networks": 2}),
         ("released", "filter", {}),
     ):
-        cell = runner.measure_cell(
-            (Task(part(kind, method, **options), "cifar10", "symmetric:0.5"), 0, ""), context
-        )
+        cell = measured(Task(method_spec(kind, method, **options), "cifar10", "symmetric:0.5"), 0, context)
         assert cell.status == "measured", cell.note
-        assert cell.noise_hash == first.noise_hash
-    trained_features._look.cache_clear()
+        assert cell.facts["noise_hash"] == first.facts["noise_hash"]
+    trained_features._train.cache_clear()
 
 
 def test_the_cache_is_with_other_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,12 +173,13 @@ def test_the_cache_is_with_other_caches(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
-    jobs = [(Task(part("train", name), "cifar10", "symmetric:0.5"), 0, "") for name in ("standard", "fine")]
-    alone, shared = (runner.run(jobs, HERE, known={}, processes=count) for count in (1, 2))
+    tasks = [Task(method_spec("train", name), "cifar10", "symmetric:0.5") for name in ("standard", "fine")]
+    requests = [PaperSuite(HERE).new_request(task, 0, "") for task in tasks]
+    alone, shared = (runner.run(requests, HERE, processes=count) for count in (1, 2))
     assert [cell.status for cell in shared] == ["measured", "measured"]
     for one, two in zip(alone, shared, strict=True):
         assert one.figures["best"] == pytest.approx(two.figures["best"], abs=0.02)
-        assert (one.key, one.noise_hash) == (two.key, two.noise_hash)
+        assert (one.key, one.facts["noise_hash"]) == (two.key, two.facts["noise_hash"])
 
 
 # The data sets themselves, in small.
@@ -194,7 +203,7 @@ def test_the_paper_profile_opens_cifar_10_and_trains_on_it(tmp_path: Path) -> No
     assert case.noise_rate == pytest.approx(0.2, abs=0.03)
     quick = replace(data, net="small-cnn", net_options={"width": 4}, epochs=3)
     context = replace(Context("paper", tmp_path, device="cpu"), runs=tmp_path / "run")
-    chosen = training.make_recipe(FINE_50, quick)
+    chosen = make_recipe(FINE_50, quick)
     assert (chosen.augment, chosen.scale) == ("crop-flip", "cifar10")
     model = training._fitted(chosen, quick, case, 0, context, [], context.runs)
     assert len(model.history_) == 3 and (tmp_path / "run" / "metrics.jsonl").exists()
@@ -223,8 +232,8 @@ def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_
 
 def test_checkpoints_of_a_finished_cell_are_not_kept(tmp_path: Path) -> None:
     context = replace(HERE, runs=tmp_path / "runs")
-    cell = runner.measure_cell((FINE_50, 0, ""), context)
+    cell = measured(FINE_50, 0, context, "")
     assert cell.status == "measured", cell.note
     assert not list((tmp_path / "runs").rglob("*.*"))
-    plain = runner.measure_cell((FINE_50, 0, ""), HERE)
+    plain = measured(FINE_50, 0, HERE, "")
     assert plain.figures["best"] == cell.figures["best"]

@@ -1,1 +1,1 @@
-"""Speed as ratios: every figure is measured against a yardstick in the same run, never as bare seconds."""
+"""Benchmarks: quality of detectors and trainings on real data, and speed as ratios against a baseline."""

@@ -6,66 +6,60 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, mention, print_json, say, table, working
+from eigenclean.cli.console import console, print_json, say, table, working
+from eigenclean_lab.cli.options import Data, outcome, print_ratios, warn_if_busy
 
 if TYPE_CHECKING:
-    from eigenclean_lab.bench.embed import Quality
+    from eigenclean_lab.bench.embed.run import Quality
 
 
 def bench_embed(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_embed.json.")] = Path("results"),
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of the data; by default EIGENCLEAN_DATA, then ../shared/data.")
-    ] = None,
-    samples: Annotated[int, typer.Option(help="Pictures of CIFAR-10.")] = 10_000,
+    data: Data = None,
+    samples: Annotated[int, typer.Option(help="Images of CIFAR-10.")] = 10_000,
     cache: Annotated[
         Path | None, typer.Option(help="Keep features here, so that a stopped run goes on; by default nowhere.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Digits only; promises nothing, saves nothing.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Digits only; checks no target, saves nothing.")] = False,
     json: o.Json = False,
 ) -> None:
-    """How well wrong labels are found from pictures and texts themselves, and how fast they are embedded.
+    """How well wrong labels are found from images and texts themselves, and how fast they are embedded.
 
-    CIFAR-10 with human labels, bank customers' questions with 20 % wrong labels; embedding against a bare loop of
-    the same model. One thread; some minutes. Exit code 1 when a promise is not kept. Missing data are marked.
+    CIFAR-10 with human labels, bank customers' questions with 20 % wrong labels; embedding against a plain loop of
+    the same model. One thread; some minutes. Exit code 1 when a target is missed. Missing data are marked.
     """
     from eigenclean.files import make_folder, write_json
-    from eigenclean_lab.bench.embed import FILE, facts, run
-    from eigenclean_lab.bench.quality_data import data_folder
-    from eigenclean_lab.bench.timing import busy_processors
-    from eigenclean_lab.cli.bench import print_ratios
+    from eigenclean_lab.bench.embed.run import FILE, facts, run
+    from eigenclean_lab.data_folder import data_folder
 
     if not quick:
         make_folder(out)
-    busy = busy_processors()
-    if busy is not None and busy > 0.5:
-        mention(f"note: others keep {busy:g} processors busy; ratios will be less sure")
+    load = warn_if_busy("ratios will be less sure")
     with working():
-        found, times = run(data_folder(data), samples=samples, cache=cache, quick=quick)
-    made = facts(found, times, busy)
+        qualities, ratios = run(data_folder(data), samples=samples, cache=cache, quick=quick)
+    record = facts(qualities, ratios, load)
     if not quick:
-        write_json(out / FILE, made)
+        write_json(out / FILE, record)
     if json:
-        print_json(made)
+        print_json(record)
     else:
-        _print_quality(found)
-        print_ratios(times)
-    passed = [*(one.passed for one in found), *(one.passed for one in times)]
-    if not quick and any(one is False for one in passed):
+        _print_quality(qualities)
+        print_ratios(ratios)
+    passed = [*(quality.passed for quality in qualities), *(ratio.passed for ratio in ratios)]
+    if not quick and False in passed:
         raise typer.Exit(1)
 
 
-def _print_quality(found: "list[Quality]") -> None:
-    shown = table(None, "from contents to verdict", "encoder", "rows", "wrong", "AUROC", "must be", "")
-    for one in found:
+def _print_quality(qualities: "list[Quality]") -> None:
+    output = table(None, "from contents to verdict", "encoder", "rows", "wrong", "AUROC", "target", "")
+    for quality in qualities:
         numbers = ["–", "–", "–"]
-        if one.status == "done":
-            auroc = "–" if one.auroc is None else f"{one.auroc:.3f}"
-            numbers = [str(one.n_samples), f"{100 * (one.noise_rate or 0):.1f} %", auroc]
-        passed = {True: "[green]kept[/green]", False: "[red]missed[/red]", None: ""}[one.passed]
-        least = "" if one.least is None else f">= {one.least:g}"
-        shown.add_row(one.case, str(one.encoder), *numbers, least, passed)
-    console.print(shown)
-    for one in found:
-        if one.note:
-            say(f"{one.case}: {one.note}")
+        if quality.status == "done":
+            auroc = "–" if quality.auroc is None else f"{quality.auroc:.3f}"
+            numbers = [str(quality.n_samples), f"{100 * (quality.noise_rate or 0):.1f} %", auroc]
+        target = "" if quality.target is None else f">= {quality.target:g}"
+        output.add_row(quality.case, str(quality.encoder), *numbers, target, outcome(quality.passed))
+    console.print(output)
+    for quality in qualities:
+        if quality.note:
+            say(f"{quality.case}: {quality.note}")

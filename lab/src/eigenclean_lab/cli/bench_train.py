@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, mention, print_json, say, table, working
+from eigenclean.cli.console import console, print_json, say, table, working
+from eigenclean_lab.cli.options import (
+    Again,
+    Data,
+    Device,
+    Remeasure,
+    outcome,
+    print_ratios,
+    remeasuring,
+    split_names,
+    warn_if_busy,
+)
 
 if TYPE_CHECKING:
-    from eigenclean_lab.bench.train_cells import Cell
-    from eigenclean_lab.bench.train_claims import Finding
+    from eigenclean_lab.bench.training.targets import Difference
+    from eigenclean_lab.store import Cell
 
 _LEGEND = (
     "last, best: test accuracy in the last and in the best epoch, with its deviation over the seeds · "
@@ -38,11 +49,10 @@ def bench_train(
     ] = "preset",
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training, when not the preset's 30.")] = None,
     samples: Annotated[int, typer.Option(help="Samples to learn from at most, and as many to test on.")] = 5_000,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of the data; by default EIGENCLEAN_DATA, then ../shared/data.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure also what the file has already.")] = False,
+    data: Data = None,
+    device: Device = None,
+    remeasure: Remeasure = False,
+    again: Again = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw the accuracies as this .svg file.")] = None,
     speed: Annotated[
         bool, typer.Option("--speed", help="Speed instead, as ratios against bare loops: bench_train_speed.json.")
@@ -52,51 +62,48 @@ def bench_train(
 ) -> None:
     """How well every recipe trains on wrong labels, on real data whose right labels are known.
 
-    Stopped runs go on where they were: what bench_train.json has, from the same code and options, is not run again.
-    What cannot run is marked with what it needs. Exit code 1 when a recipe failed, or with --speed, when a promise
-    was not kept.
+    A stopped run resumes: cells that bench_train.json has, from the same code and options, are not measured again.
+    What cannot run is marked with what it needs. Exit code 1 when a recipe failed, or with --speed, when a target
+    is missed.
     """
     if speed:
         _speed(out, quick, json)
         return
-    from dataclasses import asdict
-
     from eigenclean.files import make_folder
-    from eigenclean_lab.bench import train
-    from eigenclean_lab.bench.quality_data import data_folder
-    from eigenclean_lab.bench.train_cells import FILE, read_cells, write_cells
-    from eigenclean_lab.bench.train_claims import findings
-    from eigenclean_lab.bench.train_data import QUICK
+    from eigenclean_lab.bench.training import suite
+    from eigenclean_lab.bench.training.settings import QUICK
+    from eigenclean_lab.bench.training.targets import differences
+    from eigenclean_lab.data_folder import data_folder
 
-    file, machine = out / FILE, train.machine_facts(device)
+    store = suite.training_store(out / suite.FILE)
     if not quick:
         make_folder(out)
-    few = train.QUICK_RECIPES if quick else None
+    few = suite.QUICK_RECIPES if quick else None
     with working():
-        cells = train.run(
-            recipes=_names(recipes) if recipes is not None else few,
-            settings=QUICK if quick else _names(settings),
+        cells = suite.run(
+            recipes=split_names(recipes) if recipes is not None else few,
+            settings=QUICK if quick else split_names(settings),
             seeds=1 if quick else seeds,
             schedule=schedule,
-            epochs=train.QUICK_EPOCHS if quick and epochs is None else epochs,
+            epochs=suite.QUICK_EPOCHS if quick and epochs is None else epochs,
             samples=samples,
             data=data_folder(data),
             device=device,
-            known=[] if quick else read_cells(file),
-            again=again,
-            save=None if quick else lambda found: write_cells(file, found, machine),
+            known=[] if quick else store.read(),
+            remeasure=remeasuring(remeasure, again),
+            save=None if quick else store.add,
         )
     if plot is not None:
-        from eigenclean_lab.bench.train_plot import plot_training
+        from eigenclean_lab.bench.training.plot import plot_training
 
         plot_training(cells, plot)
-    found = findings(cells)
+    compared = differences(cells)
     if json:
-        claims = [finding.as_dict() for finding in found]
-        print_json({"machine": machine, "cells": [asdict(cell) for cell in cells], "claims": claims})
+        differing = [difference.as_dict() for difference in compared]
+        print_json({"cells": [cell.to_record() for cell in cells], "differences": differing})
     else:
         _print_cells(cells)
-        _print_findings([finding for finding in found if finding.bar is not None])
+        _print_targets([difference for difference in compared if difference.target is not None])
     if any(cell.status == "failed" for cell in cells):
         raise typer.Exit(1)
 
@@ -104,38 +111,34 @@ def bench_train(
 def _speed(out: Path, quick: bool, json: bool) -> None:
     from eigenclean.extras import require
     from eigenclean.files import make_folder, write_json
-    from eigenclean_lab.bench.timing import busy_processors
-    from eigenclean_lab.bench.train_speed import FILE, Sizes, facts, run
-    from eigenclean_lab.cli.bench import print_ratios
+    from eigenclean_lab.bench.speed.training import FILE, Sizes, facts, run
 
     for library in ("torch", "accelerate"):
         require(library, extra="train", caller="bench train --speed")
     if not quick:
         make_folder(out)
-    busy = busy_processors()
-    if busy is not None and busy > 0.5:
-        mention(f"note: others keep {busy:g} processors busy; ratios will be less sure")
+    load = warn_if_busy("ratios will be less sure")
     with working():
-        results = run(Sizes.quick() if quick else Sizes())
-    found = facts(results, busy)
+        ratios = run(Sizes.quick() if quick else Sizes())
+    record = facts(ratios, load)
     if not quick:
-        write_json(out / FILE, found)
+        write_json(out / FILE, record)
     if json:
-        print_json(found)
+        print_json(record)
     else:
-        print_ratios(results)
-    if not quick and any(result.passed is False for result in results):
+        print_ratios(ratios)
+    if not quick and any(ratio.passed is False for ratio in ratios):
         raise typer.Exit(1)
 
 
 def _print_cells(cells: "list[Cell]") -> None:
-    from eigenclean_lab.bench.train import summary_rows
+    from eigenclean_lab.bench.training.summary import summary_rows
 
     rows = summary_rows(cells)
-    shown = table(None, "", "last", "best", "F", "kept", "seeds", "s")
-    shown.columns[0].no_wrap = True
+    output = table(None, "", "last", "best", "F", "kept", "seeds", "s")
+    output.columns[0].no_wrap = True
     for setting in dict.fromkeys(row.setting for row in rows):
-        shown.add_row(f"[bold]{setting}[/bold]")
+        output.add_row(f"[bold]{setting}[/bold]")
         for row in rows:
             if row.setting == setting:
                 accuracies = [
@@ -144,8 +147,8 @@ def _print_cells(cells: "list[Cell]") -> None:
                 shares = [_share(row.mean.get(key)) for key in ("f", "kept")]
                 seconds = f"{row.mean['seconds']:.3g}" if row.seeds else "–"
                 mark = " *" if row.note else ""
-                shown.add_row(f"  {row.recipe}{mark}", *accuracies, *shares, str(row.seeds), seconds)
-    console.print(shown)
+                output.add_row(f"  {row.recipe}{mark}", *accuracies, *shares, str(row.seeds), seconds)
+    console.print(output)
     for note in dict.fromkeys(row.note for row in rows if row.note):
         where = [f"{row.recipe} in {row.setting}" for row in rows if row.note == note]
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
@@ -153,23 +156,23 @@ def _print_cells(cells: "list[Cell]") -> None:
     say(_LEGEND)
 
 
-def _print_findings(found: "list[Finding]") -> None:
-    """The promises, in points of accuracy."""
-    if not found:
+def _print_targets(differences: "list[Difference]") -> None:
+    """The targets and whether they are met, in points of accuracy."""
+    if not differences:
         return
-    shown = table("last-epoch test accuracy, in points", "", "difference", "must be", "")
-    for setting in dict.fromkeys(finding.setting for finding in found):
-        shown.add_row(f"[bold]{setting}[/bold]")
-        for one in (finding for finding in found if finding.setting == setting):
-            spread = "" if one.deviation is None else f" ± {100 * one.deviation:.1f}"
-            passed = "[green]kept[/green]" if one.passed else "[red]missed[/red]"
-            bar = f">= {100 * (one.bar or 0.0):g}"
-            shown.add_row(f"  {one.better} over {one.than}", f"{100 * one.difference:+.1f}{spread}", bar, passed)
-    console.print(shown)
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    output = table("last-epoch test accuracy, in points", "", "difference", "target", "")
+    for setting in dict.fromkeys(difference.setting for difference in differences):
+        output.add_row(f"[bold]{setting}[/bold]")
+        for row in (difference for difference in differences if difference.setting == setting):
+            spread = "" if row.deviation is None else f" ± {100 * row.deviation:.1f}"
+            target = f">= {100 * (row.target or 0.0):g}"
+            output.add_row(
+                f"  {row.better} over {row.than}",
+                f"{100 * row.difference:+.1f}{spread}",
+                target,
+                outcome(row.passed),
+            )
+    console.print(output)
 
 
 def _share(value: float | None) -> str:

@@ -7,10 +7,10 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, print_whole, say, table, working
+from eigenclean_lab.cli.options import Again, Data, Device, Remeasure, remeasuring, split_names
 
 if TYPE_CHECKING:
     from eigenclean_lab.reproduce.compare import Table
-    from eigenclean_lab.reproduce.values import Experiment
 
 _ALSO = {"list": "the names", "all": "every experiment", "docs": "write docs/paper.md from the results"}
 
@@ -35,28 +35,27 @@ def reproduce(
     seed: Annotated[int | None, typer.Option(help="Only this one.")] = None,
     processes: Annotated[int, typer.Option(help="Processes that share the cells.")] = 1,
     as_released: Annotated[
-        bool, typer.Option("--as-released", help="With every habit of the released code; see `discrepancies`.")
+        bool, typer.Option("--as-released", help="With every deviation of the released code; see `discrepancies`.")
     ] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of the data; by default EIGENCLEAN_DATA, then ../shared/data.")
-    ] = None,
+    data: Data = None,
     cache: Annotated[
         Path | None,
         typer.Option(help="Folder for features of trained networks; by default in ~/.cache/eigenclean."),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure also what the results have already.")] = False,
+    device: Device = None,
+    remeasure: Remeasure = False,
+    again: Again = False,
     keep_old: Annotated[
         bool, typer.Option("--keep-old", help="Accept results of other versions of the code.")
     ] = False,
-    show: Annotated[bool, typer.Option("--show", help="Measure nothing: show what the results have.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Measure nothing: print what the results have.")] = False,
     docs: Annotated[Path, typer.Option(help="Folder of the documentation, for `docs`.")] = Path("docs"),
     as_json: o.Json = False,
 ) -> None:
     """Run a table, figure or theorem of the paper; print paper | measured | difference, and write a page.
 
-    Every cell is a line of reproduce_PROFILE.jsonl, with its command, seed, noise hash and code version. Stopped
-    runs go on where they were. What cannot run here is marked with what it needs. Exit code 1 when a cell failed.
+    Every cell is a line of reproduce_PROFILE.jsonl, with its command, seed, noise hash and code version. A stopped
+    run resumes. What cannot run here is marked with what it needs. Exit code 1 when a cell failed.
     """
     from eigenclean.names import check_name
     from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
@@ -71,48 +70,52 @@ def reproduce(
         from eigenclean_lab.reproduce.docs_page import write_docs_page
 
         written = write_docs_page(out, docs)
-        say(f"written: {written[0]} and {len(written) - 1} pictures")
+        say(f"written: {written[0]} and {len(written) - 1} figures")
         return
     from eigenclean.files import make_folder
-    from eigenclean_lab.bench.quality_data import data_folder
+    from eigenclean_lab.data_folder import data_folder
     from eigenclean_lab.reproduce import runner
-    from eigenclean_lab.reproduce.cells import read_cells, results_file, write_cells
     from eigenclean_lab.reproduce.compare import compare
     from eigenclean_lab.reproduce.context import Context, cache_folder
     from eigenclean_lab.reproduce.page import write_page
+    from eigenclean_lab.reproduce.suite import paper_store
 
     size = PROFILES[profile]
     runs = out / "runs" if size.gpu else None
     context = Context(profile, data_folder(data), cache_folder(cache), device, runs)
-    file = results_file(make_folder(out), size)
-    chosen = [
-        runner.chosen(EXPERIMENTS[name], _names(rows), _names(columns))
+    store = paper_store(make_folder(out), size)
+    selected = [
+        runner.select_cells(EXPERIMENTS[name], split_names(rows), split_names(columns))
         for name in (EXPERIMENTS if what == "all" else [what])
     ]
     wanted = [seed] if seed is not None else list(range(_count(seeds, size.seeds)))
-    failed, found = False, []
-    for experiment in chosen:
-        shown = runner.released(experiment) if as_released else experiment
-        jobs = runner.jobs_of(shown, context, wanted, habits=as_released)
-        known = read_cells(file)
-        if show:
-            made = compare(shown, known.values(), size)
-        else:
+    failed, records = False, []
+    for experiment in selected:
+        if as_released:
+            experiment = runner.as_released(experiment)
+        cells = store.read()
+        if not show:
+            requests = runner.requests_for(experiment, context, wanted, as_released=as_released)
             with working():
                 cells = runner.run(
-                    jobs, context, known=known, again=again, keep_old=keep_old, processes=processes,
-                    save=lambda new: write_cells(file, new),
-                )  # fmt: skip
+                    requests,
+                    context,
+                    known=cells,
+                    remeasure=remeasuring(remeasure, again),
+                    keep_old=keep_old,
+                    processes=processes,
+                    save=lambda new: store.add(cell for cell in new if cell.is_measured),
+                )
             failed |= any(cell.status == "failed" for cell in cells)
-            made = compare(shown, cells, size)
-        page = write_page(made, size, out / "pages", as_released=as_released)
+        results = compare(experiment, cells, size)
+        page = write_page(results, size, out / "pages", as_released=as_released)
         if as_json:
-            found.append(_record(made))
+            records.append(_record(results))
         else:
-            _print(made)
-            mention(f"written: {page}; cells in {file}")
+            _print(results)
+            mention(f"written: {page}; cells in {store.path}")
     if as_json:
-        print_json(found[0] if len(found) == 1 else found)
+        print_json(records[0] if len(records) == 1 else records)
     if failed:
         raise typer.Exit(1)
 
@@ -123,13 +126,13 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(list(EXPERIMENTS))
         return
-    shown = table(None, "name", "what", "cells")
-    shown.columns[0].no_wrap = True
-    shown.columns[1].justify = "left"
+    output = table(None, "name", "what", "cells")
+    output.columns[0].no_wrap = True
+    output.columns[1].justify = "left"
     for name, experiment in EXPERIMENTS.items():
-        parts = sum(len(row.parts) for row in experiment.rows)
-        shown.add_row(name, experiment.title, f"{parts * len(experiment.columns)} x seeds")
-    console.print(shown)
+        tasks = sum(len(row.specs) for row in experiment.rows)
+        output.add_row(name, experiment.title, f"{tasks * len(experiment.columns)} x seeds")
+    console.print(output)
 
 
 def _count(seeds: int | None, usual: int) -> int:
@@ -140,28 +143,28 @@ def _count(seeds: int | None, usual: int) -> int:
     return usual if seeds is None else seeds
 
 
-def _print(made: "Table") -> None:
+def _print(results: "Table") -> None:
     from eigenclean_lab.reproduce.claims import claims
     from eigenclean_lab.reproduce.formatting import header, lines
 
-    experiment: Experiment = made.experiment
+    experiment = results.experiment
     say(f"{experiment.name}: {experiment.title}")
-    shown = table(None, *("\n".join(words) for words in header(made)))
-    for column, rows in lines(made):
-        shown.add_row(f"[bold]{column}[/bold]")
+    output = table(None, *("\n".join(head) for head in header(results)))
+    for column, rows in lines(results):
+        output.add_row(f"[bold]{column}[/bold]")
         for row in rows:
-            shown.add_row(f"  {row[0]}", *row[1:])
-    print_whole(shown)
-    for claim in claims(made):
-        say(f"{claim.says}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
-    for note, where in made.notes.items():
+            output.add_row(f"  {row[0]}", *row[1:])
+    print_whole(output)
+    for claim in claims(results):
+        say(f"{claim.sentence}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
+    for note, where in results.notes.items():
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
         say(f"* {where[0]}{more}: {note}")
     for note in experiment.notes:
         say(note)
 
 
-def _record(made: "Table") -> dict[str, Any]:
+def _record(results: "Table") -> dict[str, Any]:
     """The table for machines."""
     from dataclasses import asdict
 
@@ -169,15 +172,11 @@ def _record(made: "Table") -> dict[str, Any]:
 
     entries = [
         {"row": row, "column": column, "figure": figure, **asdict(entry), "difference": entry.difference}
-        for (row, column, figure), entry in made.entries.items()
+        for (row, column, figure), entry in results.entries.items()
     ]
     return {
-        "name": made.experiment.name,
-        "title": made.experiment.title,
+        "name": results.experiment.name,
+        "title": results.experiment.title,
         "entries": entries,
-        "claims": [claim.as_dict() for claim in claims(made)],
+        "claims": [claim.as_dict() for claim in claims(results)],
     }
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

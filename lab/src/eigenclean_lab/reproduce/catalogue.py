@@ -5,16 +5,16 @@ from typing import Any
 
 from eigenclean_lab.reproduce import numbers
 from eigenclean_lab.reproduce.profiles import HEAD, IMAGES, LATE
-from eigenclean_lab.reproduce.released_code import EMULATIONS
+from eigenclean_lab.reproduce.released_code import DEVIATIONS
 from eigenclean_lab.reproduce.values import (
     Experiment,
-    Line,
+    MethodSpec,
+    Metric,
     Number,
-    Part,
     Place,
+    Row,
     Setting,
-    Shown,
-    part,
+    method_spec,
 )
 
 
@@ -39,42 +39,42 @@ CLOTHING = (Setting("Clothing1M", "clothing1m", "people"),)
 WEB = (Setting("mini-WebVision", "webvision", "people"),)
 _EIGHTY, _FORTY = TEN[2], TEN[3]
 
-BEST = Shown("train.best", "accuracy", 100.0, 1)
-LAST = Shown("train.last", "last epoch", 100.0, 1)
-HIGHEST = Shown("train.highest", "best epoch", 100.0, 1)
-LAST_TEN = Shown("train.last_ten", "last ten", 100.0, 1)
-F_KEPT = Shown("train.f", "F of the kept")
-F_FOUND = Shown("judge.f", "F")
+BEST = Metric("train.best", "accuracy", 100.0, 1)
+LAST = Metric("train.last", "last epoch", 100.0, 1)
+HIGHEST = Metric("train.highest", "best epoch", 100.0, 1)
+LAST_TEN = Metric("train.last_ten", "last ten", 100.0, 1)
+F_KEPT = Metric("train.f", "F of the kept")
+F_FOUND = Metric("judge.f", "F")
 _CHOSEN = (
     "Epoch chosen on a tenth of the samples, whose labels are as noisy. Where it comes before FINE has selected "
     "anything, FINE equals what it is added to.",
 )
 ORDINALS = {"1st": "1st eigenvector", "2nd": "2nd eigenvector"}
 _SHIFTS = tuple(
-    Line(name, (part("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values())
+    Row(name, (method_spec("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values())
 )
 
 
-def _recipes(*names: str, validated: bool = True, also: tuple[Part, ...] = ()) -> tuple[Line, ...]:
-    return tuple(Line(name, (part("train", name, validated=validated), *also)) for name in names)
+def _recipes(*names: str, validated: bool = True, also: tuple[MethodSpec, ...] = ()) -> tuple[Row, ...]:
+    return tuple(Row(name, (method_spec("train", name, validated=validated), *also)) for name in names)
 
 
-def _fine(**options: Any) -> tuple[Part, ...]:
-    return part("train", "fine", **options), part("judge", "fine", **options)
+def _fine(**options: Any) -> tuple[MethodSpec, ...]:
+    return method_spec("train", "fine", **options), method_spec("judge", "fine", **options)
 
 
 def _printed(
-    text: str, columns: tuple[Setting, ...], *figures: Shown, names: dict[str, str] | None = None
+    text: str, columns: tuple[Setting, ...], *metrics: Metric, names: dict[str, str] | None = None
 ) -> dict[str, dict[Place, Number]]:
-    return numbers.read_table(text, [one.name for one in columns], [one.key for one in figures], names)
+    return numbers.read_table(text, [column.name for column in columns], [metric.key for metric in metrics], names)
 
 
 def _accuracy_tables() -> list[Experiment]:
     two = (*TEN_SYMMETRIC, *LOUDEST, _FORTY, *HUNDRED[:3], *_settings("cifar100", "C100", 90))
     semi = tuple(
-        Line(
+        Row(
             name,
-            (part("train", name, validated=False),),
+            (method_spec("train", name, validated=False),),
             note="a reconstruction: no code of DST is public, and the paper quotes its own numbers"
             if name == "dst"
             else "",
@@ -85,7 +85,7 @@ def _accuracy_tables() -> list[Experiment]:
     with_fine = tuple((f"{name}+fine", name) for name in ("gce", "sce", "elr"))
     selection = ("standard", "bootstrap", "forward", "co-teaching", "co-teaching+", "topofilter", "crust", "fine")
     top = tuple(
-        Shown(f"train.{key}", title, 100.0, 1)
+        Metric(f"train.{key}", title, 100.0, 1)
         for key, title in (
             ("best", "top-1"), ("best_top5", "top-5"), ("imagenet", "ImageNet top-1"), ("imagenet_top5", "top-5"),
         )
@@ -97,7 +97,7 @@ def _accuracy_tables() -> list[Experiment]:
         BOTH,
         (BEST, LAST),
         _printed(numbers.TABLE6, BOTH, BEST),
-        orders=(("fine", "standard"), *with_fine),
+        rankings=(("fine", "standard"), *with_fine),
         main=2,
         notes=(
             "Standard at C10 A40 is 80.1 here and 85.0 in Table 1; the paper does not say why.",
@@ -112,7 +112,7 @@ def _accuracy_tables() -> list[Experiment]:
             BOTH,
             (BEST, LAST),
             _printed(numbers.TABLE1, BOTH, BEST),
-            orders=(*(("fine", name) for name in selection[:-1]), ("f-coteaching", "fine")),
+            rankings=(*(("fine", name) for name in selection[:-1]), ("f-coteaching", "fine")),
             main=2,
             notes=_CHOSEN,
         ),
@@ -123,7 +123,7 @@ def _accuracy_tables() -> list[Experiment]:
             two,
             (HIGHEST, LAST_TEN),
             _printed(numbers.TABLE2, two, HIGHEST, LAST_TEN),
-            orders=(("f-dividemix", "dividemix"), ("f-dividemix", "longremix")),
+            rankings=(("f-dividemix", "dividemix"), ("f-dividemix", "longremix")),
             main=2,
             notes=("The best epoch is chosen on the test samples, as published. The paper quotes its baselines.",),
         ),
@@ -134,7 +134,7 @@ def _accuracy_tables() -> list[Experiment]:
             CLOTHING,
             (BEST, LAST),
             _printed(numbers.TABLE3, CLOTHING, BEST),
-            orders=(("fine", "standard"), ("f-dividemix", "dividemix")),
+            rankings=(("fine", "standard"), ("f-dividemix", "dividemix")),
             main=2,
         ),
         six,
@@ -145,7 +145,7 @@ def _accuracy_tables() -> list[Experiment]:
             FEATURE_DEPENDENT,
             (BEST, LAST, F_KEPT),
             _printed(numbers.TABLE8, FEATURE_DEPENDENT, BEST),
-            orders=(("fine", "cores2"),),
+            rankings=(("fine", "cores2"),),
             main=2,
         ),
         Experiment(
@@ -155,7 +155,7 @@ def _accuracy_tables() -> list[Experiment]:
             WEB,
             top,
             _printed(numbers.TABLE10, WEB, *top),
-            orders=(("fine", "crust"),),
+            rankings=(("fine", "crust"),),
             notes=("WebVision is tested on its validation images, which also choose the best epoch.",),
         ),
         Experiment(
@@ -164,60 +164,68 @@ def _accuracy_tables() -> list[Experiment]:
             _recipes("fine", "co-teaching", "topofilter"),
             (_EIGHTY, HUNDRED[2], HUNDRED[3]),
             (F_KEPT, BEST),
-            picture="curves",
-            orders=(("fine", "co-teaching"), ("fine", "topofilter")),
+            plot="curves",
+            rankings=(("fine", "co-teaching"), ("fine", "topofilter")),
             notes=("Batch-wise picks of Co-teaching are pooled over an epoch; of two networks the mean is taken.",),
         ),
         Experiment(
             "fig6",
             "DivideMix and F-DivideMix at 90 % symmetric noise",
-            tuple(Line(name, (part("train", name, validated=False),)) for name in ("dividemix", "f-dividemix")),
+            _recipes("dividemix", "f-dividemix", validated=False),
             LOUDEST,
             (F_KEPT, HIGHEST, LAST_TEN),
-            picture="curves",
-            orders=(("f-dividemix", "dividemix"),),
+            plot="curves",
+            rankings=(("f-dividemix", "dividemix"),),
             main=3,
         ),
         Experiment(
-            "fig7", "Robust losses, alone and with FINE, as a picture",
-            six.rows, six.columns, six.figures, six.paper, main=2,
+            "fig7", "Robust losses, alone and with FINE, as a figure",
+            six.rows, six.columns, six.metrics, six.paper, main=2,
             notes=("The cells of Table 6.",),
         ),
     ]  # fmt: skip
 
 
-def _looks() -> list[Experiment]:
+def _analyses() -> list[Experiment]:
     # The middle row of each is FINE as it is: the same cells as elsewhere.
     zetas = tuple(
-        Line(text, _fine(**({} if text == "0.50" else {"threshold": float(text)})))
+        Row(text, _fine(**({} if text == "0.50" else {"threshold": float(text)})))
         for text in ("0.40", "0.45", "0.50", "0.55", "0.60")
     )
-    vectors = (Line("mean", _fine(vector="mean")), Line("eigen", _fine()))
+    vectors = (Row("mean", _fine(vector="mean")), Row("eigen", _fine()))
     rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
     one_or_two: dict[str, Any] = {"cut.split": "auto"}
     judges = (
-        Line("fine", (part("judge", "fine"),), note="as published: two components in every class"),
-        Line(
+        Row("fine", (method_spec("judge", "fine"),), note="as published: two components in every class"),
+        Row(
             "fine, one or two",
-            (part("judge", "fine", **one_or_two),),
+            (method_spec("judge", "fine", **one_or_two),),
             note="as `detector('fine')` does it: a class that has one component only is kept whole",
         ),
-        Line(
-            "mcd", (part("judge", "mcd", shrinkage=0.0),), note="as published: the best 70 % of each class are kept"
+        Row(
+            "mcd",
+            (method_spec("judge", "mcd", shrinkage=0.0),),
+            note="as published: the best 70 % of each class are kept",
         ),
-        Line("mcd, mixture", (part("judge", "mcd", cut="gaussian"),), note="a mixture decides how many are kept"),
-        Line("small-loss", (part("judge", "small-loss", head=None),), note="on the losses of the same network"),
-        Line("judge", (part("judge", "judge"),), note="this project's default, not in the paper"),
+        Row(
+            "mcd, mixture",
+            (method_spec("judge", "mcd", cut="gaussian"),),
+            note="a mixture decides how many are kept",
+        ),
+        Row(
+            "small-loss", (method_spec("judge", "small-loss", head=None),), note="on the losses of the same network"
+        ),
+        Row("judge", (method_spec("judge", "judge"),), note="this project's default, not in the paper"),
     )
-    shift = Shown("shift.mean", "perturbation")
-    quality = (F_FOUND, Shown("judge.precision", "precision"), Shown("judge.recall", "recall"),
-               Shown("judge.auroc", "AUROC"))  # fmt: skip
-    plane = (Shown("plane.at_eigenvector", "clean − noisy"), Shown("plane.best", "highest possible"),
-             Shown("plane.best_cosine", "its cosine"))  # fmt: skip
+    shift = Metric("shift.mean", "perturbation")
+    quality = (F_FOUND, Metric("judge.precision", "precision"), Metric("judge.recall", "recall"),
+               Metric("judge.auroc", "AUROC"))  # fmt: skip
+    plane = (Metric("plane.at_eigenvector", "clean − noisy"), Metric("plane.best", "highest possible"),
+             Metric("plane.best_cosine", "its cosine"))  # fmt: skip
     others = tuple(
-        replace(one, name=f"{one.name} {which}", data=data)
+        replace(setting, name=f"{setting.name} {which}", data=data)
         for which, data in (("head", HEAD), ("late", LATE))
-        for one in (TEN[1], _EIGHTY, _FORTY)
+        for setting in (TEN[1], _EIGHTY, _FORTY)
     )
     hundreds = (HUNDRED[1], HUNDRED[2], HUNDRED[3])
     return [
@@ -226,7 +234,7 @@ def _looks() -> list[Experiment]:
             "How far wrong labels turn the eigenvectors of a class: sine of the angle",
             _SHIFTS,
             TEN_SYMMETRIC,
-            (shift, Shown("shift.deviation", "± over classes")),
+            (shift, Metric("shift.deviation", "± over classes")),
             _printed(numbers.TABLE4, TEN_SYMMETRIC, shift, names=ORDINALS),
             notes=("Between the eigenvector of all samples of a given class and that of its right ones.",),
         ),
@@ -237,7 +245,7 @@ def _looks() -> list[Experiment]:
             TEN_SYMMETRIC,
             (BEST, LAST, F_FOUND, F_KEPT),
             _printed(numbers.TABLE5, TEN_SYMMETRIC, BEST, F_FOUND),
-            orders=(("eigen", "mean"),),
+            rankings=(("eigen", "mean"),),
             main=2,
             notes=("F: one judgement on the features of a network that was trained on the noisy labels. F of the "
                    "kept: in the last epoch of the training whose accuracy stands beside it.",),
@@ -254,60 +262,64 @@ def _looks() -> list[Experiment]:
         ),
         Experiment(
             "fig3a", "Clean minus noisy alignment on random planes through the eigenvector, asymmetric noise",
-            (Line("fine", (part("plane", "alignment"),)),), (_FORTY,), plane, picture="planes",
+            (Row("fine", (method_spec("plane", "alignment"),)),), (_FORTY,), plane, plot="planes",
             notes=("Angle 0 is the eigenvector of all samples of the class, as given.",),
         ),
         Experiment(
             "fig3b", "Clean minus noisy alignment on random planes through the eigenvector, 80 % noise",
-            (Line("fine", (part("plane", "alignment"),)),), (HUNDRED[2],), plane, picture="planes",
+            (Row("fine", (method_spec("plane", "alignment"),)),), (HUNDRED[2],), plane, plot="planes",
             notes=("Angle 0 is the eigenvector of all samples of the class, as given.",),
         ),
         Experiment(
             "fig3c", "How far wrong labels turn the eigenvectors, against the noise rate", _SHIFTS, rates, (shift,),
-            _printed(numbers.TABLE4, TEN_SYMMETRIC, shift, names=ORDINALS), picture="rates",
+            _printed(numbers.TABLE4, TEN_SYMMETRIC, shift, names=ORDINALS), plot="rates",
         ),
         Experiment(
             "fig3d",
             "The eigenvector of a part of each class: cosine with that of the whole",
-            (Line("subset", (part("fraction", "subset"),)),),
+            (Row("subset", (method_spec("fraction", "subset"),)),),
             (_EIGHTY, TEN[1]),
-            (Shown("fraction.one_percent", "at 1 %"), Shown("fraction.ten_percent", "at 10 %")),
+            (Metric("fraction.one_percent", "at 1 %"), Metric("fraction.ten_percent", "at 10 %")),
             {"fraction.one_percent": {("subset", _EIGHTY.name): Number(numbers.AT_ONE_PERCENT)}},
-            picture="fractions",
+            plot="fractions",
         ),
         Experiment(
             "fig5", "FINE and the minimum covariance determinant on the same features", judges,
             (TEN[1], _EIGHTY, _FORTY, *others, *hundreds), quality,
-            orders=(("fine", "mcd"), ("fine", "small-loss")),
+            rankings=(("fine", "mcd"), ("fine", "small-loss")),
             notes=("MCD keeps 70 % of each class whatever the noise, so at 80 % it cannot be precise. FINE as "
                    "published splits every class in two, also where asymmetric noise puts no wrong label.",
-                   "Head: a perceptron on features of a pretrained encoder. Late: a network that had time to learn "
-                   "errors by heart. The paper does not say how long its networks were trained for this figure."),
+                   "Head: a perceptron on features of a pretrained encoder. Late: a network trained until it has "
+                   "memorised errors. The paper does not say how long its networks were trained for this figure."),
         ),
     ]  # fmt: skip
 
 
 def _times() -> Experiment:
-    seconds = Shown("filter.seconds", "seconds", comparable=False)
-    ratio = Shown("filter.ratio", "× DivideMix", digits=2)
+    seconds = Metric("filter.seconds", "seconds", comparable=False)
+    ratio = Metric("filter.ratio", "× DivideMix", digits=2)
     rows = (
-        Line("dividemix", (part("filter", "small-loss"),)),
-        Line("fine", (part("filter", "fine"),)),
-        Line("fine-1%", (part("filter", "fine", subset=0.01),)),
-        Line("f-dividemix", (part("filter", "fine", networks=2),), note="two networks"),
-        Line("f-dividemix-1%", (part("filter", "fine", networks=2, subset=0.01),), note="two networks"),
-        Line("fine, released", (part("filter", "released"),), note="a full SVD of each class, a loop over samples"),
+        Row("dividemix", (method_spec("filter", "small-loss"),)),
+        Row("fine", (method_spec("filter", "fine"),)),
+        Row("fine-1%", (method_spec("filter", "fine", subset=0.01),)),
+        Row("f-dividemix", (method_spec("filter", "fine", networks=2),), note="two networks"),
+        Row("f-dividemix-1%", (method_spec("filter", "fine", networks=2, subset=0.01),), note="two networks"),
+        Row(
+            "fine, released",
+            (method_spec("filter", "released"),),
+            note="a full SVD of each class, a loop over samples",
+        ),
     )
     column = (Setting("C10 S80", "cifar10", "symmetric:0.8"),)
     printed = _printed(numbers.TABLE9, column, seconds)
-    yardstick = printed[seconds.key]["dividemix", column[0].name].mean
-    against = {place: Number(one.mean / yardstick) for place, one in printed[seconds.key].items()}
+    baseline = printed[seconds.key]["dividemix", column[0].name].mean
+    against = {place: Number(number.mean / baseline) for place, number in printed[seconds.key].items()}
     return Experiment(
         "table9",
         "Time of the filtering step of one epoch",
         rows,
         column,
-        (ratio, seconds, Shown("filter.pass_seconds", "feature pass")),
+        (ratio, seconds, Metric("filter.pass_seconds", "feature pass")),
         {**printed, ratio.key: against},
         notes=(
             "The paper's seconds are those of 50 000 samples of 512 features on its machine; compare the ratios. "
@@ -317,23 +329,25 @@ def _times() -> Experiment:
 
 
 def _discrepancies() -> Experiment:
-    """Each habit of the released code, and of the printed text, alone against how it is done here."""
-    lines: list[Line] = []
-    for name, habit in EMULATIONS.items():
-        base = part("train", habit.measured_on, **habit.options)
-        plain = habit.measured_on + "".join(f", {value}" for value in habit.options.values())
-        if plain not in [line.name for line in lines]:
-            lines.append(Line(plain, (base,)))
-        changed = Part(base.kind, base.method, base.options, (name,))
-        lines.append(Line(f"{habit.measured_on}: {name}", (changed,), against=plain, note=habit.says))
-    order = {line.name: number for number, line in enumerate(lines)}
-    lines.sort(key=lambda line: (order[line.against or line.name], order[line.name]))
+    """Each deviation of the released code, and of the printed text, alone against the library's default."""
+    rows: list[Row] = []
+    for name, deviation in DEVIATIONS.items():
+        spec = method_spec("train", deviation.measured_on, **deviation.options)
+        default = deviation.measured_on + "".join(f", {value}" for value in deviation.options.values())
+        if default not in [row.name for row in rows]:
+            rows.append(Row(default, (spec,)))
+        changed = MethodSpec(spec.kind, spec.method, spec.options, (name,))
+        rows.append(
+            Row(f"{deviation.measured_on}: {name}", (changed,), against=default, note=deviation.description)
+        )
+    order = {row.name: number for number, row in enumerate(rows)}
+    rows.sort(key=lambda row: (order[row.against or row.name], order[row.name]))
     return Experiment(
         "discrepancies",
-        "What each habit of the released code, or sentence of the paper, does to the numbers",
-        tuple(lines),
+        "What each deviation of the released code, or sentence of the paper, does to the numbers",
+        tuple(rows),
         tuple(replace(column, data=IMAGES) for column in (TEN[1], _EIGHTY, _FORTY)),
-        (BEST, LAST, F_KEPT, Shown("train.f_first", "F, first round")),
+        (BEST, LAST, F_KEPT, Metric("train.f_first", "F, first round")),
         main=2,
         notes=("The difference is that to the row it belongs to.",),
     )
@@ -346,25 +360,28 @@ def _theorems() -> list[Experiment]:
         "theorem1": "The bound on the perturbation, as printed and corrected, against simulation",
         "theorem2": "The bounds on precision and recall, as printed and corrected, against simulation",
     }
-    made = []
+    experiments = []
     for name, title in titles.items():
-        shown = [
-            Shown(f"theory.{bound}{form}_violated", f"{bound.replace('_', ', ')}{form}, broken in", digits=0)
+        violated = [
+            Metric(f"theory.{bound}{form}_violated", f"{bound.replace('_', ', ')}{form}, broken in", digits=0)
             for bound in bounds[name]
             for form in ("printed", "corrected")
         ]
-        figures = (*shown, Shown("theory.cells", "of settings", digits=0))
-        made.append(
-            Experiment(name, title, (Line(name, (part("theory", name),)),), column, figures, picture="theory")
+        metrics = (*violated, Metric("theory.cells", "of settings", digits=0))
+        experiments.append(
+            Experiment(name, title, (Row(name, (method_spec("theory", name),)),), column, metrics, plot="theory")
         )
-    return made
+    return experiments
 
 
 def _ordered() -> dict[str, Experiment]:
-    made = {one.name: one for one in [*_accuracy_tables(), *_looks(), _times(), *_theorems(), _discrepancies()]}
+    experiments = {
+        experiment.name: experiment
+        for experiment in [*_accuracy_tables(), *_analyses(), _times(), *_theorems(), _discrepancies()]
+    }
     names = [f"table{number}" for number in range(1, 11)]
     names += ["fig3a", "fig3b", "fig3c", "fig3d", "fig4", "fig5", "fig6", "fig7"]
-    return {name: made[name] for name in [*names, "theorem1", "theorem2", "discrepancies"]}
+    return {name: experiments[name] for name in [*names, "theorem1", "theorem2", "discrepancies"]}
 
 
 EXPERIMENTS: dict[str, Experiment] = _ordered()

@@ -1,4 +1,4 @@
-"""What the paper says in words, and whether it is so in what was measured."""
+"""Claims that the paper states in words, checked against the measured cells."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,38 +9,40 @@ import numpy as np
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.rankings import count, gaps
 
-ONE_PERCENT, SENSITIVITY = 0.97, 0.05  # bars of (b) and (e)
+ONE_PERCENT, SENSITIVITY = 0.97, 0.05  # thresholds of the claims about subsets and about ζ
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence.
+    """One claim of the paper.
 
     Attributes:
-        says: the sentence.
-        so: for each setting that it is about, is it so?
+        sentence: the claim as a sentence.
+        holds_in: for each setting that it concerns, whether it holds.
         detail: the numbers behind it.
     """
 
-    says: str
-    so: tuple[bool, ...]
+    sentence: str
+    holds_in: tuple[bool, ...]
     detail: str
 
     @property
     def passed(self) -> bool:
-        """Is it so everywhere?"""
-        return all(self.so)
+        """Whether it holds in all settings."""
+        return all(self.holds_in)
 
     @property
     def verdict(self) -> str:
-        """In words.
+        """The outcome as text.
 
         >>> Claim("noise hurts", (True, False, True), "").verdict
         'in 2 of 3 settings'
         """
         if self.passed:
             return "holds"
-        return f"in {sum(self.so)} of {len(self.so)} settings" if any(self.so) else "does not hold"
+        return (
+            f"in {sum(self.holds_in)} of {len(self.holds_in)} settings" if any(self.holds_in) else "does not hold"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -48,25 +50,30 @@ class Claim:
 
 
 def claims(table: Table) -> list[Claim]:
-    """All that can be said about what was measured of an experiment; nothing about what was not."""
-    own = _OWN.get(table.experiment.name)
-    return [*(own(table) if own is not None else ()), *_orders(table)]
+    """The claims about an experiment, as far as its cells were measured."""
+    specific = _CLAIMS.get(table.experiment.name)
+    return [*(specific(table) if specific is not None else ()), *_ranking_claims(table)]
 
 
-def _orders(table: Table) -> list[Claim]:
-    """Of two rows, is the one better that the paper says? The first figure decides; others stand beside it."""
-    found = []
-    for better, other in table.experiment.orders:
-        measured = {shown: gaps(table, better, other, shown) for shown in table.experiment.main_figures}
+def _ranking_claims(table: Table) -> list[Claim]:
+    """Whether the row is better that the paper says is; the first metric decides, others are reported."""
+    results = []
+    for better, other in table.experiment.rankings:
+        measured = {metric: gaps(table, better, other, metric) for metric in table.experiment.main_metrics}
         first, *more = measured.items()
         if not first[1]:
             continue
-        words = [f"{shown.title}: {count(gap.mean > 0 for gap in own.values())}" for shown, own in more if own]
+        details = [
+            f"{metric.title}: {count(gap.mean > 0 for gap in by_setting.values())}"
+            for metric, by_setting in more
+            if by_setting
+        ]
         printed = [gap.paper > 0 for gap in first[1].values() if gap.paper is not None]
-        words += [f"the paper: {count(printed)}"] if printed else []
-        so = tuple(gap.mean > 0 for gap in first[1].values())
-        found.append(Claim(f"{better} is better than {other} ({first[0].title})", so, "; ".join(words)))
-    return found
+        details += [f"the paper: {count(printed)}"] if printed else []
+        holds_in = tuple(gap.mean > 0 for gap in first[1].values())
+        sentence = f"{better} is better than {other} ({first[0].title})"
+        results.append(Claim(sentence, holds_in, "; ".join(details)))
+    return results
 
 
 def _perturbation(table: Table) -> list[Claim]:
@@ -83,50 +90,53 @@ def _perturbation(table: Table) -> list[Claim]:
         return []
     below = Claim(
         "wrong labels turn the first eigenvector less than the second",
-        tuple(one < two for one, two in zip(first, second, strict=True)),
-        _pairs(columns, [f"{one:.3f} and {two:.3f}" for one, two in zip(first, second, strict=True)]),
+        tuple(low < high for low, high in zip(first, second, strict=True)),
+        _pairs(columns, [f"{low:.3f} and {high:.3f}" for low, high in zip(first, second, strict=True)]),
     )
     if len(columns) < 2:
         return [below]
     grows = Claim(
         "the more noise, the more it is turned",
         tuple(bool(step > 0) for step in np.diff(first)),
-        _pairs(columns, [f"{one:.3f}" for one in first]),
+        _pairs(columns, [f"{value:.3f}" for value in first]),
     )
     return [below, grows]
 
 
 def _fractions(table: Table) -> list[Claim]:
     """(b): one per cent of a class of a thousand or more is enough for its eigenvector."""
-    found = []
+    results = []
     for (_, column, _), cells in table.cells.items():
-        large = [cell.figures["one_percent_large"] for cell in cells if "one_percent_large" in cell.figures]
+        large, lowest = (
+            [value for cell in cells if (value := cell.figures.get(f"one_percent_{name}")) is not None]
+            for name in ("large", "worst")
+        )
         if large:
-            worst = min(cell.figures["one_percent_worst"] for cell in cells if "one_percent_worst" in cell.figures)
-            mean = float(np.mean(large))
-            says = f"{column}: 1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
-            found.append(
-                Claim(says, (mean >= ONE_PERCENT,), f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99")
+            mean, worst = float(np.mean(large)), min(lowest)
+            sentence = (
+                f"{column}: 1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
             )
-    return found
+            detail = f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99"
+            results.append(Claim(sentence, (mean >= ONE_PERCENT,), detail))
+    return results
 
 
 def _detectors(table: Table) -> list[Claim]:
     """(c): FINE's F is above MCD's and the small-loss mixture's."""
-    found = []
+    results = []
     for column in table.experiment.columns:
         values = {row.name: table.value(row.name, column.name, "judge.f") for row in table.experiment.rows}
         ours, others = values.get("fine"), [values.get("mcd"), values.get("small-loss")]
         if ours is not None and all(other is not None for other in others):
-            says = f"{column.name}: FINE's F is above that of MCD and of the small-loss mixture"
+            sentence = f"{column.name}: FINE's F is above that of MCD and of the small-loss mixture"
             detail = ", ".join(f"{name} {value:.3f}" for name, value in values.items() if value is not None)
-            found.append(Claim(says, (all(ours > (other or 0.0) for other in others),), detail))
-    return found
+            results.append(Claim(sentence, (all(ours > (other or 0.0) for other in others),), detail))
+    return results
 
 
 def _mean_vector(table: Table) -> list[Claim]:
     """(d): the eigenvector finds more than the class mean."""
-    found = []
+    results = []
     for column in table.experiment.columns:
         eigen, mean = (table.value(row, column.name, "judge.f") for row in ("eigen", "mean"))
         if eigen is not None and mean is not None:
@@ -135,43 +145,43 @@ def _mean_vector(table: Table) -> list[Claim]:
                 f"{eigen:.3f} against {mean:.3f}; the paper: {printed['eigen', column.name].mean:.3f} against "
                 f"{printed['mean', column.name].mean:.3f}"
             )
-            says = f"{column.name}: F by the eigenvector is above F by the mean"
-            found.append(Claim(says, (eigen > mean,), detail))
-    return found
+            sentence = f"{column.name}: F by the eigenvector is above F by the mean"
+            results.append(Claim(sentence, (eigen > mean,), detail))
+    return results
 
 
 def _threshold(table: Table) -> list[Claim]:
     """(e): from 0.4 to 0.6 the threshold hardly matters."""
-    found = []
+    results = []
     for column in table.experiment.columns:
         values = [table.value(row.name, column.name, "judge.f") for row in table.experiment.rows]
         known = [value for value in values if value is not None]
         if len(known) > 1:
             span = max(known) - min(known)
-            says = f"{column.name}: ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
-            found.append(Claim(says, (span < SENSITIVITY,), f"by {span:.3f}; in the paper by 0.045"))
-    return found
+            sentence = f"{column.name}: ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
+            results.append(Claim(sentence, (span < SENSITIVITY,), f"by {span:.3f}; in the paper by 0.045"))
+    return results
 
 
 def _theorem(table: Table) -> list[Claim]:
-    found = []
+    results = []
     for (row, _, kind), cells in table.cells.items():
         for cell in cells:
-            if kind == "theory" and cell.status == "measured":
+            if kind == "theory" and cell.is_measured:
                 broken = {
                     name: value for name, value in cell.figures.items() if name.endswith("corrected_violated")
                 }
                 detail = " ".join(cell.curves.get("notes", ())) or str(broken)
-                says = f"{row}: the corrected bound is never broken"
-                found.append(Claim(says, (not any(broken.values()),), detail))
-    return found
+                sentence = f"{row}: the corrected bound is never broken"
+                results.append(Claim(sentence, (not any(broken.values()),), detail))
+    return results
 
 
 def _pairs(names: Sequence[str], values: Sequence[str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
 
 
-_OWN: dict[str, Callable[[Table], list[Claim]]] = {
+_CLAIMS: dict[str, Callable[[Table], list[Claim]]] = {
     "table4": _perturbation,
     "fig3c": _perturbation,
     "fig3d": _fractions,

@@ -1,15 +1,16 @@
-"""The paper beside what was measured: means over seeds, differences, and what the paper says about the order."""
+"""The paper's numbers beside the measured ones: means over seeds, and differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenclean_lab.reproduce.cells import Cell, fingerprint
 from eigenclean_lab.reproduce.profiles import Profile
-from eigenclean_lab.reproduce.values import Experiment, Line, Number, Setting, Shown, Task
+from eigenclean_lab.reproduce.suite import task_key, task_record
+from eigenclean_lab.reproduce.values import Experiment, Metric, Number, Row, Setting, Task
+from eigenclean_lab.store import Cell
 
-Key = tuple[str, str, str]  # row, column, figure
+Key = tuple[str, str, str]  # row, column, metric or kind
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Table:
     """An experiment with its numbers.
 
     Attributes:
-        experiment: what.
-        entries: by row, column and figure.
+        experiment: rows, columns and metrics.
+        entries: by row, column and metric.
         cells: by row, column and kind, one for each seed.
     """
 
@@ -53,17 +54,17 @@ class Table:
 
     @property
     def is_measured(self) -> bool:
-        """Was anything measured?"""
+        """Whether anything was measured."""
         return any(entry.measured is not None for entry in self.entries.values())
 
     @property
     def notes(self) -> dict[str, list[str]]:
-        """What is missing or failed, and where."""
-        found: dict[str, list[str]] = {}
+        """Reasons why cells are missing or have failed, with the cells."""
+        notes: dict[str, list[str]] = {}
         for (row, column, _), entry in self.entries.items():
-            if entry.note and f"{row} in {column}" not in found.setdefault(entry.note, []):
-                found[entry.note].append(f"{row} in {column}")
-        return found
+            if entry.note and f"{row} in {column}" not in notes.setdefault(entry.note, []):
+                notes[entry.note].append(f"{row} in {column}")
+        return notes
 
     def value(self, row: str, column: str, figure: str) -> float | None:
         """The measured mean."""
@@ -72,70 +73,70 @@ class Table:
 
 
 def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:
-    """Put the cells where they belong; those of a profile that has changed since belong nowhere."""
+    """The table of an experiment; cells that were measured with other settings of the profile are left out."""
     by_task: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=lambda one: one.seed):
+    for cell in sorted(cells, key=lambda cell: cell.seed):
         by_task.setdefault(_key(cell.task), []).append(cell)
     entries: dict[Key, Entry] = {}
     placed: dict[Key, list[Cell]] = {}
     for column in experiment.columns:
         for row in experiment.rows:
-            for shown in experiment.figures:
-                own = _of(row, column, shown, by_task, profile)
-                placed[row.name, column.name, shown.kind] = own
-                entries[row.name, column.name, shown.key] = _entry(experiment, row, column, shown, own)
+            for metric in experiment.metrics:
+                members = _cells_of(row, column, metric, by_task, profile)
+                placed[row.name, column.name, metric.kind] = members
+                entries[row.name, column.name, metric.key] = _entry(experiment, row, column, metric, members)
     for row in experiment.rows:
         if row.against is not None:
             _compare_rows(entries, experiment, row.name, row.against)
     return Table(experiment, entries, placed)
 
 
-def values(cells: Iterable[Cell], shown: Shown) -> dict[int, float]:
+def values(cells: Iterable[Cell], metric: Metric) -> dict[int, float]:
     """The figure in the paper's unit, by seed; without what was not measured."""
     return {
-        cell.seed: shown.scale * cell.figures[shown.figure]
+        cell.seed: metric.scale * value
         for cell in cells
-        if cell.status == "measured" and cell.figures.get(shown.figure) is not None
+        if cell.is_measured and (value := cell.figures.get(metric.figure)) is not None
     }
 
 
-def over_seeds(found: Sequence[float]) -> Number:
+def over_seeds(by_seed: Sequence[float]) -> Number:
     """Mean and deviation; one seed has no deviation.
 
     >>> over_seeds([1.0, 3.0]).mean, over_seeds([1.0])
     (2.0, Number(mean=1.0, deviation=None))
     """
-    deviation = float(np.std(found, ddof=1)) if len(found) > 1 else None
-    return Number(float(np.mean(found)), deviation)
+    deviation = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
+    return Number(float(np.mean(by_seed)), deviation)
 
 
 def _key(task: Mapping[str, object]) -> str:
     return repr(sorted((name, str(value)) for name, value in task.items()))
 
 
-def _of(
-    row: Line, column: Setting, shown: Shown, by_task: Mapping[str, list[Cell]], profile: Profile
+def _cells_of(
+    row: Row, column: Setting, metric: Metric, by_task: Mapping[str, list[Cell]], profile: Profile
 ) -> list[Cell]:
-    for one in row.parts:
-        if one.kind == shown.kind:
-            task = Task(one, column.data, column.noise)
-            there = by_task.get(_key(task.as_dict()), [])
-            return [cell for cell in there if cell.key == fingerprint(task, profile, cell.seed)]
+    for spec in row.specs:
+        if spec.kind == metric.kind:
+            task = Task(spec, column.data, column.noise)
+            cells = by_task.get(_key(task_record(task, profile)), [])
+            return [cell for cell in cells if cell.key == task_key(task, profile, cell.seed)]
     return []
 
 
-def _entry(experiment: Experiment, row: Line, column: Setting, shown: Shown, own: list[Cell]) -> Entry:
-    paper = experiment.paper.get(shown.key, {}).get((row.name, column.name))
-    found = list(values(own, shown).values())
-    note = next((f"{cell.status}: {cell.note}" for cell in own if cell.status != "measured"), "")
-    if not found:
+def _entry(experiment: Experiment, row: Row, column: Setting, metric: Metric, cells: list[Cell]) -> Entry:
+    paper = experiment.paper.get(metric.key, {}).get((row.name, column.name))
+    by_seed = list(values(cells, metric).values())
+    note = next((f"{cell.status}: {cell.note}" for cell in cells if not cell.is_measured), "")
+    if not by_seed:
         return Entry(paper, None, note=note)
-    return Entry(paper, over_seeds(found), None, len(found), note)
+    return Entry(paper, over_seeds(by_seed), None, len(by_seed), note)
 
 
 def _compare_rows(entries: dict[Key, Entry], experiment: Experiment, row: str, against: str) -> None:
     for column in experiment.columns:
-        for shown in experiment.figures:
-            own, other = entries[row, column.name, shown.key], entries.get((against, column.name, shown.key))
+        for metric in experiment.metrics:
+            entry, other = entries[row, column.name, metric.key], entries.get((against, column.name, metric.key))
             base = None if other is None or other.measured is None else other.measured.mean
-            entries[row, column.name, shown.key] = Entry(own.paper, own.measured, base, own.seeds, own.note)
+            entries[row, column.name, metric.key] = replace(entry, against=base)

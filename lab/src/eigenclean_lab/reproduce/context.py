@@ -1,22 +1,22 @@
-"""Where cells are measured, and what comes of one."""
+"""The circumstances of a run: profile, folders and device."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eigenclean_lab.bench.quality_data import MissingData
+from eigenclean.extras import require
 from eigenclean_lab.reproduce.profiles import PROFILES, Data, Profile
 from eigenclean_lab.reproduce.values import Task
+from eigenclean_lab.store import MissingData
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a worker must know beside its task; plain values, so that it can go to another process.
+    """Where and how large cells are measured; plain values, so that it can be sent to another process.
 
     Attributes:
-        profile_name: the size.
+        profile_name: name of the profile.
         folder: of the data; None for nowhere.
         cache: folder for features of trained networks, which several analyses share; None keeps none.
         device: "cpu", or None for the best there is.
@@ -31,41 +31,24 @@ class Context:
 
     @property
     def profile(self) -> Profile:
-        """The size."""
+        """The profile itself."""
         return PROFILES[self.profile_name]
 
     def data(self, task: Task) -> Data:
-        """What stands for the data of the task; `MissingData` when nobody would wait for it here."""
-        found = self.profile.data(task.part.kind, task.data)
+        """What stands for the data of the task; `MissingData` when it needs a GPU that is not there."""
+        data = self.profile.data(task.spec.kind, task.data)
         if self.profile.gpu and self.device is None and not _has_gpu():
-            raise MissingData(f"needs a GPU, and {found.needs}; --device cpu tries it without a GPU")
-        return found
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The numbers of a cell.
-
-    Attributes:
-        figures: single numbers.
-        curves: lists of them, over epochs or angles or fractions.
-        noise_hash: fingerprint of the noisy labels.
-    """
-
-    figures: Mapping[str, float]
-    curves: Mapping[str, Any] = field(default_factory=dict)
-    noise_hash: str = ""
+            raise MissingData(f"needs a GPU, and {data.needs}; --device cpu tries it without a GPU")
+        return data
 
 
 def cache_folder(given: Path | None) -> Path:
-    """Where features of trained networks are kept: as given, or with other programs' caches."""
+    """Where features of trained networks are cached: as given, or in the user's cache folder."""
     if given is not None:
         return given
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eigenclean" / "reproduce"
 
 
 def _has_gpu() -> bool:
-    from eigenclean.extras import require
-
     torch: Any = require("torch", extra="train", caller="reproduce")
     return bool(torch.cuda.is_available())

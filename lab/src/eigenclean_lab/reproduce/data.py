@@ -1,4 +1,4 @@
-"""What a cell learns from: labels with errors, some of them set apart, and right labels to test on."""
+"""The data of a cell: samples with noisy labels, some of them held out, and right labels to test on."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from eigenclean.errors import InvalidData
 from eigenclean.noise import Noise, corrupt, parse_noise
 from eigenclean.sampling import held_out
 from eigenclean.sources import Source, open_source
-from eigenclean.train.data.inputs import as_inputs, take_rows
+from eigenclean.train import as_inputs, take_rows
 from eigenclean.truth import Truth
-from eigenclean_lab.bench import quality_data
-from eigenclean_lab.bench.quality_data import MissingData
-from eigenclean_lab.bench.train_data import TrainingSetting
+from eigenclean_lab.bench.quality import settings
+from eigenclean_lab.bench.training.settings import TrainingSetting
 from eigenclean_lab.reproduce.profiles import PEOPLE, Data
+from eigenclean_lab.store import MissingData
 
-APART = 0.1  # share of the samples that choose the best epoch
-_TEST = 0.25  # share of the texts that are tested on
+VALIDATION_SHARE = 0.1  # share of the samples that choose the best epoch
+_TEST_SHARE = 0.25  # share of the texts that are tested on
 _BY = "reproduce"
 Pair = tuple[Any, Array]
 
@@ -33,7 +33,7 @@ class Case:
     Attributes:
         inputs: images or features to learn from.
         labels: as given.
-        truth: the right labels; None when nobody knows them.
+        truth: the right labels; None when they are unknown.
         validation: samples that choose the best epoch; None when there are none.
         test: samples with right labels.
         imagenet: a second test, for WebVision.
@@ -71,8 +71,8 @@ def make_case(
 ) -> Case:
     """The draw for this seed; `MissingData` says what is needed.
 
-    Samples are split by their right labels, then both parts are made wrong, each by a draw of its own. Another
-    ``draw`` splits the same samples otherwise and makes other labels wrong.
+    Samples are split by their right labels, then each part gets noise from its own random stream. Another ``draw``
+    splits the same samples differently and makes other labels wrong.
     """
     drawn = seed if draw is None else draw
     if ":" in data.source:
@@ -81,40 +81,40 @@ def make_case(
     recorded = None if people is None or ":" in people else people
     most = 10**9 if data.samples is None else data.samples
     whole = (_texts if data.source == "banking77" else _rows)(data.source, recorded, folder, seed, most)
-    made = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
-    return _split_and_spoilt(whole, made, drawn, validated)
+    planted = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
+    return _split_and_corrupt(whole, planted, drawn, validated)
 
 
 def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
-    found = TrainingSetting(source, people).make(folder, seed, most)
-    return Case(found.inputs, found.labels, found.truth, None, found.test)
+    case = TrainingSetting(source, people).make(folder, seed, most)
+    return Case(case.inputs, case.labels, case.truth, None, case.test)
 
 
 def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
     """Features of texts; a quarter of each class is tested on."""
-    found = quality_data.Setting(source, people).make(folder, seed)
-    apart = held_out(found.labels, _TEST, random_state=seed)
-    rows = np.flatnonzero(~apart)
+    texts = settings.Setting(source, people).make(folder, seed)
+    is_test = held_out(texts.labels, _TEST_SHARE, random_state=seed)
+    rows = np.flatnonzero(~is_test)
     rows = np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])
-    labels = found.labels[rows]
-    return Case(found.features[rows], labels, Truth(labels), None, (found.features[apart], found.labels[apart]))
+    labels = texts.labels[rows]
+    return Case(texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test]))
 
 
-def _split_and_spoilt(whole: Case, noise: Noise | None, seed: int, validated: bool) -> Case:
+def _split_and_corrupt(whole: Case, noise: Noise | None, seed: int, validated: bool) -> Case:
     assert whole.truth is not None
     right, classes = whole.truth.labels, encode_labels(whole.truth.labels)[0]
-    apart = held_out(right, APART if validated else 0.0, random_state=seed)
-    parts = []
-    for number, rows in enumerate((np.flatnonzero(~apart), np.flatnonzero(apart))):
+    is_held_out = held_out(right, VALIDATION_SHARE if validated else 0.0, random_state=seed)
+    splits = []
+    for number, rows in enumerate((np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))):
         inputs, labels = take_rows(whole.inputs, rows), whole.labels[rows]
         if noise is not None and len(rows):
-            drawn = np.random.default_rng([seed, number])
+            rng = np.random.default_rng([seed, number])
             pixels = _rows_of(inputs) if noise.name == "instance" else None
-            labels = corrupt(right[rows], noise, random_state=drawn, features=pixels, classes=classes).labels
-        parts.append((inputs, labels))
-    (inputs, labels), other = parts
-    truth = Truth(right[~apart])
-    return replace(whole, inputs=inputs, labels=labels, truth=truth, validation=other if validated else None)
+            labels = corrupt(right[rows], noise, random_state=rng, features=pixels, classes=classes).labels
+        splits.append((inputs, labels))
+    (inputs, labels), validation = splits
+    truth = Truth(right[~is_held_out])
+    return replace(whole, inputs=inputs, labels=labels, truth=truth, validation=validation if validated else None)
 
 
 def _rows_of(inputs: Any) -> Array:
@@ -131,8 +131,8 @@ def _published(data: Data, noise: str, seed: int, folder: Path | None, validated
     assert own_test is not None
     if noise != PEOPLE:
         whole = Case(inputs, train.labels, Truth(train.labels), None, own_test)
-        return _split_and_spoilt(whole, data.noise(noise), seed, validated)
-    # Labels that came with the data: nobody knows the right ones; the validation samples are checked ones.
+        return _split_and_corrupt(whole, data.noise(noise), seed, validated)
+    # The labels came with the data and the right ones are unknown; those of the validation samples were checked.
     return Case(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
 
 
@@ -142,10 +142,11 @@ def _splits(data: Data, folder: Path | None) -> Iterator[Any]:
     name = data.source.format(data=folder)
     try:
         train = open_source(name, split="train")
-        apart = (
-            open_source(name, split=one) if one in train.splits else None for one in ("val", "test", "imagenet")
+        others = (
+            open_source(name, split=split) if split in train.splits else None
+            for split in ("val", "test", "imagenet")
         )
-        return iter((train, *apart))
+        return iter((train, *others))
     except InvalidData as error:
         raise MissingData(f"needs {data.needs}; {error}") from None
 

@@ -1,4 +1,4 @@
-"""The page about an experiment: its table, its picture, and what it shows of what the paper says."""
+"""The HTML page of an experiment: its table, its figure, and the paper's claims."""
 
 import base64
 from pathlib import Path
@@ -17,19 +17,19 @@ _STYLES = ("page.css", "reproduce.css")
 
 
 def write_page(table: Table, profile: Profile, folder: Path, *, as_released: bool = False) -> Path:
-    """Write ``NAME_PROFILE.html`` and the picture beside it as ``.svg``; the page needs nothing else."""
+    """Write ``NAME_PROFILE.html`` and the figure beside it as ``.svg``; the page is self-contained."""
     name = f"{table.experiment.name}_{profile.name}" + ("_as_released" if as_released else "")
-    picture = draw(table)
-    if picture:
-        write_text(folder / f"{name}.svg", picture)
+    figure = draw(table)
+    if figure:
+        write_text(folder / f"{name}.svg", figure)
     page = folder / f"{name}.html"
-    write_text(page, render(table, profile, picture, as_released=as_released))
+    write_text(page, render(table, profile, figure, as_released=as_released))
     return page
 
 
-def render(table: Table, profile: Profile, picture: str, *, as_released: bool = False) -> str:
+def render(table: Table, profile: Profile, figure: str, *, as_released: bool = False) -> str:
     """The page as HTML."""
-    cells = [cell for own in table.cells.values() for cell in own if cell.status == "measured"]
+    cells = [cell for cells in table.cells.values() for cell in cells if cell.is_measured]
     facts: dict[str, Any] = {
         "experiment": table.experiment,
         "profile": profile,
@@ -43,7 +43,7 @@ def render(table: Table, profile: Profile, picture: str, *, as_released: bool = 
         "stand_ins": stand_ins(table, profile),
         "commands": sorted({cell.command for cell in cells}),
         "codes": sorted({f"{cell.version} · {cell.code}" for cell in cells}),
-        "picture": base64.b64encode(picture.encode()).decode() if picture else "",
+        "figure": base64.b64encode(figure.encode()).decode() if figure else "",
         "version": __version__,
     }
     return render_page("reproduce.html", facts, package="eigenclean_lab.reproduce", styles=_STYLES)
@@ -51,11 +51,11 @@ def render(table: Table, profile: Profile, picture: str, *, as_released: bool = 
 
 def stand_ins(table: Table, profile: Profile) -> list[tuple[str, str]]:
     """What stands for each data set of the paper here."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for column in table.experiment.columns:
         for row in table.experiment.rows:
-            for part in row.parts:
-                if part.kind != "theory":
-                    kind = "trainings" if part.kind == "train" else "features"
-                    found[f"{column.data}, {kind}"] = profile.data(part.kind, column.data).says
-    return list(found.items())
+            for spec in row.specs:
+                if spec.kind != "theory":
+                    kind = "trainings" if spec.kind == "train" else "features"
+                    names[f"{column.data}, {kind}"] = profile.data(spec.kind, column.data).description
+    return list(names.items())

@@ -1,28 +1,28 @@
-"""The picture of an experiment, as SVG: equal results give an equal file."""
+"""The figure of an experiment, as SVG: equal results give an equal file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from io import BytesIO
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigenclean_lab.reproduce.cells import Cell
 from eigenclean_lab.reproduce.compare import Table
-from eigenclean_lab.reproduce.values import Shown
+from eigenclean_lab.reproduce.values import Metric
+from eigenclean_lab.store import measured_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
-INKS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f")
+COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f")
 _STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
 _ACROSS = 4
 
 
 def draw(table: Table) -> str:
-    """The picture as SVG text; an empty text when there is nothing to draw."""
+    """The figure as SVG text; an empty text when there is nothing to draw."""
     if not table.is_measured:
         return ""
     from matplotlib import rc_context
@@ -30,10 +30,10 @@ def draw(table: Table) -> str:
 
     with rc_context(_STYLE):
         figure = Figure(layout="constrained")
-        _DRAWN[table.experiment.picture](table, figure)
+        _DRAWN[table.experiment.plot](table, figure)
         content = BytesIO()
         figure.savefig(content, format="svg", metadata={"Date": None, "Creator": "eigenclean"})
-    # Trailing blanks and the declaration are of no use to anyone.
+    # Without trailing blanks, which version control would complain about.
     lines = content.getvalue().decode("utf-8").splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -43,7 +43,7 @@ def _dots(table: Table, figure: "Figure") -> None:
     rows = [row.name for row in table.experiment.rows]
     drawn = [
         (column.name, together)
-        for together in _drawn_together(table)
+        for together in _metrics_by_unit(table)
         for column in table.experiment.columns
         if any(table.value(row, column.name, together[0].key) is not None for row in rows)
     ]
@@ -52,9 +52,9 @@ def _dots(table: Table, figure: "Figure") -> None:
     panels = _panels(figure, len(drawn), 1.9, 0.7 + 0.22 * len(rows), across=across, sharey=True)
     printed = False
     for axes, (column, together) in zip(panels, drawn, strict=True):
-        for number, shown in reversed(list(enumerate(together))):  # the first is drawn last, on top
+        for number, metric in reversed(list(enumerate(together))):  # the first is drawn last, on top
             for place, row in enumerate(rows):
-                entry = table.entries[row, column, shown.key]
+                entry = table.entries[row, column, metric.key]
                 if entry.paper is not None:
                     printed = True
                     fill = "none" if number else THEIRS
@@ -69,46 +69,48 @@ def _dots(table: Table, figure: "Figure") -> None:
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
     first, *second = drawn[0][1]
-    words = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
-        f", circle: {one.title}" for one in second
+    legend = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
+        f", circle: {metric.title}" for metric in second
     )
     also = "\ndiamond: the same in the paper, on its own data" if printed else ""
-    figure.supxlabel(f"{words}, with deviation over the seeds{also}", fontsize=8)
+    figure.supxlabel(f"{legend}, with deviation over the seeds{also}", fontsize=8)
 
 
-def _drawn_together(table: Table) -> list[tuple[Shown, ...]]:
+def _metrics_by_unit(table: Table) -> list[tuple[Metric, ...]]:
     """Figures of one unit share a panel: the main ones, and those that can be compared with the paper's."""
     experiment = table.experiment
-    by_unit: dict[float, list[Shown]] = {}
-    for shown in experiment.figures:
-        compared = shown.comparable and experiment.paper.get(shown.key)
-        measured = any(entry.measured is not None for (*_, key), entry in table.entries.items() if key == shown.key)
-        if measured and (shown in experiment.main_figures or compared):
-            by_unit.setdefault(shown.scale, []).append(shown)
+    by_unit: dict[float, list[Metric]] = {}
+    for metric in experiment.metrics:
+        compared = metric.comparable and experiment.paper.get(metric.key)
+        measured = any(
+            entry.measured is not None for (*_, key), entry in table.entries.items() if key == metric.key
+        )
+        if measured and (metric in experiment.main_metrics or compared):
+            by_unit.setdefault(metric.scale, []).append(metric)
     return [tuple(together[:2]) for together in by_unit.values()]
 
 
 def _rates(table: Table, figure: "Figure") -> None:
     """Lines over the noise rate."""
     (axes,) = _panels(figure, 1, 4.8, 3.0)
-    shown = table.experiment.figures[0]
-    for ink, row in zip(INKS, table.experiment.rows, strict=False):
+    metric = table.experiment.metrics[0]
+    for colour, row in zip(COLOURS, table.experiment.rows, strict=False):
         measured, printed = [], []
         for column in table.experiment.columns:
-            entry, rate = table.entries[row.name, column.name, shown.key], float(column.noise.partition(":")[2])
+            entry, rate = table.entries[row.name, column.name, metric.key], float(column.noise.partition(":")[2])
             if entry.measured is not None:
                 measured.append((rate, entry.measured.mean, entry.measured.deviation or 0.0))
             if entry.paper is not None:
                 printed.append((rate, entry.paper.mean))
         if measured:
             x, y, spread = zip(*measured, strict=True)
-            axes.errorbar(x, y, yerr=spread, fmt="o-", color=ink, markersize=4, label=f"{row.name}, measured")
+            axes.errorbar(x, y, yerr=spread, fmt="o-", color=colour, markersize=4, label=f"{row.name}, measured")
         if printed:
             axes.plot(
-                *zip(*printed, strict=True), "D--", color=ink, markerfacecolor="none", label=f"{row.name}, paper"
+                *zip(*printed, strict=True), "D--", color=colour, markerfacecolor="none", label=f"{row.name}, paper"
             )
     axes.set_xlabel("share of labels drawn anew")
-    axes.set_ylabel(shown.title)
+    axes.set_ylabel(metric.title)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
 
@@ -118,11 +120,11 @@ def _curves(table: Table, figure: "Figure") -> None:
     columns = [column.name for column in table.experiment.columns if _has_curve(table, column.name)]
     panels = _panels(figure, len(columns), 3.4, 2.6, sharey=True)
     for axes, column in zip(panels, columns, strict=True):
-        for ink, row in zip(INKS, table.experiment.rows, strict=False):
-            for number, cell in enumerate(_measured(table.cells[row.name, column, "train"])):
+        for colour, row in zip(COLOURS, table.experiment.rows, strict=False):
+            for number, cell in enumerate(measured_cells(table.cells[row.name, column, "train"])):
                 y = [np.nan if value is None else value for value in cell.curves.get("f", ())]
                 label = row.name if number == 0 else None
-                axes.plot(range(1, len(y) + 1), y, color=ink, linewidth=1.4, alpha=0.85, label=label)
+                axes.plot(range(1, len(y) + 1), y, color=colour, linewidth=1.4, alpha=0.85, label=label)
         axes.set_title(column, loc="left")
         axes.set_xlabel("epoch")
     panels[0].set_ylabel("F of the kept")
@@ -131,21 +133,21 @@ def _curves(table: Table, figure: "Figure") -> None:
 
 def _has_curve(table: Table, column: str) -> bool:
     cells = [cell for row in table.experiment.rows for cell in table.cells[row.name, column, "train"]]
-    return any(cell.curves.get("f") for cell in _measured(cells))
+    return any(cell.curves.get("f") for cell in measured_cells(cells))
 
 
 def _fractions(table: Table, figure: "Figure") -> None:
     """Cosine with the eigenvector of the whole class, against the share that was looked at."""
     (axes,) = _panels(figure, 1, 4.8, 3.0)
-    for ink, column in zip(INKS, table.experiment.columns, strict=False):
-        cells = _measured(table.cells[table.experiment.rows[0].name, column.name, "fraction"])
+    for colour, column in zip(COLOURS, table.experiment.columns, strict=False):
+        cells = measured_cells(table.cells[table.experiment.rows[0].name, column.name, "fraction"])
         if cells:
             x = cells[0].curves["fractions"]
             middle, low, high = (
                 np.mean([cell.curves[name] for cell in cells], axis=0) for name in ("cosine", "low", "high")
             )
-            axes.plot(x, middle, "o-", color=ink, markersize=4, label=f"{column.name}, mean over classes")
-            axes.fill_between(x, low, high, color=ink, alpha=0.15, linewidth=0)
+            axes.plot(x, middle, "o-", color=colour, markersize=4, label=f"{column.name}, mean over classes")
+            axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     for _, column_name in table.experiment.paper["fraction.one_percent"]:
         value = table.experiment.paper["fraction.one_percent"]["subset", column_name].mean
         axes.plot(0.01, value, "D", color="#222222", markerfacecolor="none", label=f"{column_name}, paper")
@@ -157,23 +159,23 @@ def _fractions(table: Table, figure: "Figure") -> None:
 
 def _planes(table: Table, figure: "Figure") -> None:
     """Classes by angles: clean minus noisy alignment, of the first seed."""
-    cell = next(cell for cells in table.cells.values() for cell in _measured(cells))
-    values = np.array([[np.nan if one is None else one for one in row] for row in cell.curves["values"]])
+    cell = next(cell for cells in table.cells.values() for cell in measured_cells(cells))
+    values = np.array([[np.nan if value is None else value for value in row] for row in cell.curves["values"]])
     angles = np.degrees(np.array(cell.curves["angles"]))
     tall = min(4.5, 0.8 + 0.2 * len(values))
     (axes,) = _panels(figure, 1, 5.6, tall)
     bound = float(np.nanmax(np.abs(values)))
-    shown = axes.imshow(
+    heatmap = axes.imshow(
         values, aspect="auto", cmap="RdBu", vmin=-bound, vmax=bound, extent=(0, 360, len(values) - 0.5, -0.5)
     )
-    there = np.flatnonzero(np.isfinite(values).any(axis=1))  # a class without wrong labels has no value
-    axes.plot(angles[np.nanargmax(values[there], axis=1)], there, "x", color="#222222", markersize=4)
+    known = np.flatnonzero(np.isfinite(values).any(axis=1))  # a class without wrong labels has no value
+    axes.plot(angles[np.nanargmax(values[known], axis=1)], known, "x", color="#222222", markersize=4)
     if len(values) <= 20:
         axes.set_yticks(range(len(values)), cell.curves["classes"])
     axes.set_ylabel("class")
     axes.set_xlabel("angle to the eigenvector in degrees; × where a class has its highest value")
     axes.grid(False)
-    figure.colorbar(shown, ax=axes, label="clean − noisy")
+    figure.colorbar(heatmap, ax=axes, label="clean − noisy")
 
 
 def _theory(table: Table, figure: "Figure") -> None:
@@ -181,14 +183,10 @@ def _theory(table: Table, figure: "Figure") -> None:
     from eigenclean_lab.theory.theorem1_plot import draw_theorem1
     from eigenclean_lab.theory.theorem2_plot import draw_theorem2
 
-    cell = next(cell for cells in table.cells.values() for cell in _measured(cells))
+    cell = next(cell for cells in table.cells.values() for cell in measured_cells(cells))
     drawn = {"theorem1": draw_theorem1, "theorem2": draw_theorem2}[table.experiment.name]
     figure.set_size_inches(9.0, 3.6)
-    drawn([SimpleNamespace(**one) for one in cell.curves["cells"]], figure)
-
-
-def _measured(cells: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.status == "measured"]
+    drawn([SimpleNamespace(**setting) for setting in cell.curves["cells"]], figure)
 
 
 def _panels(

@@ -1,4 +1,4 @@
-"""How large an experiment is: the paper's own settings, hours of two processors, or seconds."""
+"""Profiles of an experiment: the paper's own settings, hours on two processors, or seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,9 +8,9 @@ from eigenclean.noise import Noise, make_noise, parse_noise
 
 PEOPLE = "people"
 # Networks of two more kinds, for analyses that depend on them: a perceptron on features of a pretrained encoder,
-# and one that had time to learn errors by heart.
+# and one that was trained until it has memorised errors.
 HEAD, LATE = "cifar10-head", "cifar10-late"
-IMAGES = "cifar10-images"  # where images are varied, a profile that has features for CIFAR-10 needs something else
+IMAGES = "cifar10-images"  # for methods that augment images, where a profile has only features for CIFAR-10
 # T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
 # one pair among them, as in the map for CIFAR-10.
 _FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
@@ -23,8 +23,8 @@ class Data:
     Attributes:
         source: a source such as "cifar10:{data}", where ``{data}`` is the folder of the data; or a name of
             `bench train`: "fashion", "cifar10", "banking77", "digits".
-        says: what it is, for the reader.
-        needs: what must be there.
+        description: of the data, for the reader.
+        needs: the files or packages it needs.
         preset: of the recipes.
         net: the network; None for the preset's.
         net_options: its options.
@@ -35,7 +35,7 @@ class Data:
     """
 
     source: str
-    says: str
+    description: str
     needs: str = ""
     preset: str = "small"
     net: str | None = None
@@ -66,26 +66,26 @@ class Profile:
 
     Attributes:
         name: what to type.
-        says: one sentence.
-        seeds: how many, unless one says otherwise.
+        description: one sentence.
+        seeds: how many, by default.
         training: by the paper's name of the data, what the trainings learn from.
-        looking: the same for analyses of the features of a network that was trained on the noisy labels.
-        gpu: nobody would wait for it without.
+        features: the same for analyses of the features of a network that was trained on the noisy labels.
+        gpu: whether it takes too long without one.
     """
 
     name: str
-    says: str
+    description: str
     seeds: int
     training: Mapping[str, Data] = field(hash=False)
-    looking: Mapping[str, Data] = field(hash=False)
+    features: Mapping[str, Data] = field(hash=False)
     gpu: bool = False
 
     def data(self, kind: str, name: str) -> Data:
-        """What stands for the data of that name in a part of that kind."""
-        return (self.training if kind == "train" else self.looking)[name]
+        """What stands for the data of that name in tasks of that kind."""
+        return (self.training if kind == "train" else self.features)[name]
 
 
-_LOOKED_AT = {"hidden": [128]}
+_FEATURE_NET = {"hidden": [128]}
 _HEADS = tuple(
     Data(
         "cifar10",
@@ -93,7 +93,7 @@ _HEADS = tuple(
         "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
         preset="head",
         net="mlp",
-        net_options=_LOOKED_AT,
+        net_options=_FEATURE_NET,
         epochs=epochs,
         samples=12_000,
         asymmetric={"kind": "asymmetric", "map": "cifar10"},
@@ -125,7 +125,7 @@ def _paper() -> Profile:
         {
             **{name: training[name] for name in ("cifar10", "cifar100")},
             HEAD: _HEADS[0],
-            LATE: replace(training["cifar10"], says="CIFAR-10, after all epochs", epochs=120),
+            LATE: replace(training["cifar10"], description="CIFAR-10, after all epochs", epochs=120),
         },
         gpu=True,
     )
@@ -161,17 +161,17 @@ def _small() -> Profile:
         "real data and small networks: at most an hour or two of two processors for a table",
         3,
         {
-            "cifar10": Data(**cifar, says=f"CIFAR-10, {images}"),
-            "cifar100": Data(**banking, says=f"{texts}, 30 epochs", epochs=30, samples=7500),
+            "cifar10": Data(**cifar, description=f"CIFAR-10, {images}"),
+            "cifar100": Data(**banking, description=f"{texts}, 30 epochs", epochs=30, samples=7500),
             "clothing1m": Data(
-                **cifar, says=f"CIFAR-10N, the worst of three labels (40 % wrong): {images}", people="worst"
+                **cifar, description=f"CIFAR-10N, the worst of three labels (40 % wrong): {images}", people="worst"
             ),
             "webvision": Data(
-                **cifar, says=f"CIFAR-10N, one person's labels (17 % wrong): {images}", people="rand1"
+                **cifar, description=f"CIFAR-10N, one person's labels (17 % wrong): {images}", people="rand1"
             ),
             IMAGES: Data(
                 **fashion,
-                says="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
+                description="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
                 net_options={"width": 16},
                 epochs=20,
                 samples=5000,
@@ -179,12 +179,18 @@ def _small() -> Profile:
         },
         {
             "cifar10": Data(
-                **fashion, says="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs", epochs=8, samples=12_000
+                **fashion,
+                description="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs",
+                epochs=8,
+                samples=12_000,
             ),
             HEAD: _HEADS[0],
             LATE: _HEADS[1],
             "cifar100": Data(
-                **{**banking, "net_options": _LOOKED_AT}, says=f"{texts} after 8 epochs", epochs=8, samples=7500
+                **{**banking, "net_options": _FEATURE_NET},
+                description=f"{texts} after 8 epochs",
+                epochs=8,
+                samples=7500,
             ),
         },
     )  # fmt: skip
@@ -193,7 +199,7 @@ def _small() -> Profile:
 def _smoke() -> Profile:
     digits: dict[str, Any] = {
         "source": "digits",
-        "says": "scikit-learn's digits, a perceptron",
+        "description": "scikit-learn's digits, a perceptron",
         "net": "mlp",
         "net_options": {"hidden": [64]},
         "asymmetric": {"kind": "pair"},
@@ -210,4 +216,4 @@ def _smoke() -> Profile:
 
 
 PAPER, SMALL, SMOKE = _paper(), _small(), _smoke()
-PROFILES: dict[str, Profile] = {one.name: one for one in (PAPER, SMALL, SMOKE)}
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (PAPER, SMALL, SMOKE)}

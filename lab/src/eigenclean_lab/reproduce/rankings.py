@@ -1,10 +1,10 @@
-"""Which of two rows is better, setting by setting, by differences between runs of the same seed."""
+"""Which of two rows is better in each setting, by differences between runs of the same seed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eigenclean_lab.reproduce.compare import Table, over_seeds, values
-from eigenclean_lab.reproduce.values import Shown
+from eigenclean_lab.reproduce.values import Metric
 
 
 @dataclass(frozen=True)
@@ -22,25 +22,27 @@ class Gap:
     paper: float | None
 
 
-def gaps(table: Table, better: str, other: str, shown: Shown) -> dict[str, Gap]:
+def gaps(table: Table, better: str, other: str, metric: Metric) -> dict[str, Gap]:
     """By the name of the setting; without those in which a row was not measured."""
-    found = {}
-    printed = table.experiment.paper.get(shown.key, {})
-    for column in (one.name for one in table.experiment.columns):
-        ours, theirs = (values(table.cells.get((row, column, shown.kind), ()), shown) for row in (better, other))
+    differences_by_setting = {}
+    printed = table.experiment.paper.get(metric.key, {})
+    for column in (setting.name for setting in table.experiment.columns):
+        ours, theirs = (values(table.cells.get((row, column, metric.kind), ()), metric) for row in (better, other))
         differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
         if differences:
             pair = [printed[row, column].mean for row in (better, other) if (row, column) in printed]
             measured = over_seeds(differences)
-            found[column] = Gap(measured.mean, measured.deviation, pair[0] - pair[1] if len(pair) == 2 else None)
-    return found
+            differences_by_setting[column] = Gap(
+                measured.mean, measured.deviation, pair[0] - pair[1] if len(pair) == 2 else None
+            )
+    return differences_by_setting
 
 
-def count(so: Iterable[bool]) -> str:
-    """How many of how many.
+def count(outcomes: Iterable[bool]) -> str:
+    """The number of true values as text.
 
     >>> count([True, False, True])
     '2 of 3'
     """
-    every = list(so)
-    return f"{sum(every)} of {len(every)}"
+    known = list(outcomes)
+    return f"{sum(known)} of {len(known)}"

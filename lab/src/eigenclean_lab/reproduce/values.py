@@ -1,4 +1,4 @@
-"""What a table or a figure is: rows of methods, columns of settings, and the paper's numbers beside them."""
+"""Tables and figures of the paper as values: rows of methods, columns of settings, and the printed numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,15 +32,15 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Something that can be measured in any setting.
+class MethodSpec:
+    """A method with its options, which can be measured in any setting.
 
     Attributes:
-        kind: who measures it, a name from `KINDS`.
+        kind: how it is measured: "train", "judge", "shift", "fraction", "plane", "filter" or "theory".
         method: a recipe, a detector or an analysis.
         options: of the method, as pairs.
-        emulate: habits of the released code, names from `EMULATIONS`.
-        validated: set a tenth of the samples apart to choose the best epoch, as Table 1 does and Table 2 does not.
+        emulate: deviations of the released code to reproduce, names from `DEVIATIONS`.
+        validated: hold out a tenth of the samples to choose the best epoch, as Table 1 does and Table 2 does not.
     """
 
     kind: str
@@ -51,32 +51,32 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row: what is done, in one or more parts, whose figures stand beside each other.
+class Row:
+    """A row of a table.
 
     Attributes:
         name: as printed.
-        parts: what is measured.
-        against: the row that it differs from in one thing, if the experiment is about that difference.
-        note: what a reader must know.
+        specs: the methods whose figures stand in the row, side by side.
+        against: the row that it differs from in one aspect, if the experiment is about that difference.
+        note: a remark for the reader.
     """
 
     name: str
-    parts: tuple[Part, ...]
+    specs: tuple[MethodSpec, ...]
     against: str | None = None
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A figure of the table.
+class Metric:
+    """A figure of the cells that a table shows.
 
     Attributes:
-        key: kind of the part and name of the figure, such as "train.best".
+        key: kind of the method and name of the figure, such as "train.best".
         title: as printed.
         scale: what a measured value is multiplied by, to be in the paper's unit.
         digits: after the point.
-        comparable: can it be compared with the paper's number at all? Seconds of another machine cannot.
+        comparable: whether it can be compared with the paper's number; seconds of another machine cannot.
     """
 
     key: str
@@ -87,7 +87,7 @@ class Shown:
 
     @property
     def kind(self) -> str:
-        """Kind of the part."""
+        """Kind of the method."""
         return self.key.partition(".")[0]
 
     @property
@@ -105,57 +105,64 @@ class Experiment:
         title: one line.
         rows: methods.
         columns: settings.
-        figures: what is shown of each cell.
-        paper: the paper's numbers, by figure, then by row and column.
-        picture: how it is drawn: "dots", "rates", "curves", "fractions", "planes", "theory".
-        orders: pairs of rows of which the paper says that the first is better.
-        main: how many of the figures, from the first on, say it all: orders are looked at in them, and they are
-            drawn.
+        metrics: the figures shown of each cell.
+        paper: the paper's numbers, by metric, then by row and column.
+        plot: how it is drawn: "dots", "rates", "curves", "fractions", "planes", "theory".
+        rankings: pairs of rows of which the paper says that the first is better.
+        main: how many of the metrics, from the first on, are drawn and decide about rankings.
         notes: sentences below the table.
     """
 
     name: str
     title: str
-    rows: tuple[Line, ...]
+    rows: tuple[Row, ...]
     columns: tuple[Setting, ...]
-    figures: tuple[Shown, ...]
+    metrics: tuple[Metric, ...]
     paper: Mapping[str, Mapping[Place, Number]] = field(default_factory=dict, hash=False)
-    picture: Literal["dots", "rates", "curves", "fractions", "planes", "theory"] = "dots"
-    orders: tuple[Place, ...] = ()
+    plot: Literal["dots", "rates", "curves", "fractions", "planes", "theory"] = "dots"
+    rankings: tuple[Place, ...] = ()
     main: int = 1
     notes: tuple[str, ...] = ()
 
     @property
-    def main_figures(self) -> tuple[Shown, ...]:
-        """The figures that say it all; the first is the one that the paper speaks of."""
-        return self.figures[: self.main]
+    def main_metrics(self) -> tuple[Metric, ...]:
+        """The metrics that are drawn and decide about rankings; the first is the one that the paper states."""
+        return self.metrics[: self.main]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is measured once for every seed, whoever asks for it: tables that share a task share its cells."""
+    """A method in a setting, measured once for every seed: tables that contain the same task share its cells."""
 
-    part: Part
+    spec: MethodSpec
     data: str
     noise: str
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
-            "kind": self.part.kind,
-            "method": self.part.method,
-            "options": dict(self.part.options),
-            "emulate": list(self.part.emulate),
-            "validated": self.part.validated,
+            "kind": self.spec.kind,
+            "method": self.spec.method,
+            "options": dict(self.spec.options),
+            "emulate": list(self.spec.emulate),
+            "validated": self.spec.validated,
             "data": self.data,
             "noise": self.noise,
         }
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "Task":
+        """The task that `as_dict` described; other entries of the record are ignored."""
+        options = tuple(sorted(record["options"].items()))
+        emulate = tuple(record["emulate"])
+        spec = MethodSpec(record["kind"], record["method"], options, emulate, record["validated"])
+        return cls(spec, record["data"], record["noise"])
 
-def part(kind: str, method: str, *, validated: bool = True, **options: Any) -> Part:
-    """A part with these options.
 
-    >>> part("judge", "fine", threshold=0.4).options
+def method_spec(kind: str, method: str, *, validated: bool = True, **options: Any) -> MethodSpec:
+    """A method with these options.
+
+    >>> method_spec("judge", "fine", threshold=0.4).options
     (('threshold', 0.4),)
     """
-    return Part(kind, method, tuple(sorted(options.items())), validated=validated)
+    return MethodSpec(kind, method, tuple(sorted(options.items())), validated=validated)

@@ -1,0 +1,1 @@
+"""`eigenclean bench embed`: from images and texts to a verdict with the default encoders."""

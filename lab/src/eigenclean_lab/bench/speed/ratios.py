@@ -1,0 +1,92 @@
+"""A ratio of something measured to a baseline of the same run, and the target that it should meet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import sklearn
+
+from eigenclean_lab.bench.speed.timing import blas_libraries
+
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound on a ratio: ``"at most"`` so many times the baseline, or ``"faster"`` by at least that factor."""
+
+    kind: Literal["at most", "faster"]
+    bound: float
+
+    def is_met(self, ratio: float) -> bool:
+        """Whether the ratio keeps to the bound."""
+        return ratio <= self.bound if self.kind == "at most" else ratio >= self.bound
+
+    def __str__(self) -> str:
+        return f"<= {self.bound:g}x" if self.kind == "at most" else f">= {self.bound:g}x faster"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of a table of ratios.
+
+    Attributes:
+        case: what was measured.
+        baseline: what it is compared with.
+        seconds: best time of the case; None where the ratio is not one of times.
+        baseline_seconds: best time of the baseline; likewise.
+        ratio: case to baseline, except where the target is to be faster: then baseline to case.
+        target: the target as text; None for information only.
+        passed: whether it is met; None without a target.
+        note: a remark, such as the numbers behind the ratio.
+    """
+
+    case: str
+    baseline: str
+    seconds: float | None
+    baseline_seconds: float | None
+    ratio: float
+    target: str | None
+    passed: bool | None
+    note: str = ""
+
+    @classmethod
+    def timed(cls, case: str, baseline: str, times: tuple[float, float], target: Target | None = None) -> "Ratio":
+        """From the seconds of the case and of the baseline."""
+        seconds, reference = times
+        ratio = reference / seconds if target and target.kind == "faster" else seconds / reference
+        return cls(case, baseline, seconds, reference, ratio, *_outcome(target, ratio))
+
+    @classmethod
+    def measured(cls, case: str, baseline: str, ratio: float, target: Target, note: str) -> "Ratio":
+        """A ratio of other quantities than times."""
+        return cls(case, baseline, None, None, ratio, *_outcome(target, ratio), note)
+
+
+def machine_facts(threads: int = THREADS) -> dict[str, Any]:
+    """What ratios of times depend on."""
+    return {
+        "cpu_count": os.cpu_count(),
+        "threads": threads,
+        "numpy": np.__version__,
+        "scikit_learn": sklearn.__version__,
+        "blas": blas_libraries(),
+    }
+
+
+def record(ratios: Sequence[Ratio], date: str, load: float | None = None) -> dict[str, Any]:
+    """The ratios and the facts about this machine, ready for JSON.
+
+    ``date`` is the day of the run, ``load`` the result of `busy_processors` before it.
+    """
+    return {
+        "date": date,
+        "machine": {**machine_facts(), "busy_before": load},
+        "cases": [asdict(ratio) for ratio in ratios],
+    }
+
+
+def _outcome(target: Target | None, ratio: float) -> tuple[str | None, bool | None]:
+    return (None, None) if target is None else (str(target), target.is_met(ratio))

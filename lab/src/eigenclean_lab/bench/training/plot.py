@@ -1,0 +1,62 @@
+"""The figure of `eigenclean bench train`: one panel per setting, one line per recipe, last and best accuracy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eigenclean.errors import InvalidData
+from eigenclean.files import replacing
+from eigenclean_lab.bench.training.summary import Row, by_family, summary_rows
+from eigenclean_lab.store import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ACROSS = 3  # panels
+_INK = {False: "#4477aa", True: "#cc6633"}  # others, those that FINE or the judge selects for
+
+
+def plot_training(cells: Sequence[Cell], path: Path) -> Path:
+    """Draw the cells as an SVG: a dot with its deviation for the last epoch, a ring for the best one."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    rows = [row for row in summary_rows(cells) if row.seeds]
+    if not rows:
+        raise InvalidData("bench train: nothing was measured, so there is nothing to plot")
+    settings = list(dict.fromkeys(row.setting for row in rows))
+    recipes = by_family(row.recipe for row in rows)
+    across = min(_ACROSS, len(settings))
+    down = -(-len(settings) // across)
+    # Text stays text, and nothing depends on the time or a random number: equal results, equal file.
+    with rc_context({"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8}):
+        figure = Figure(figsize=(1.4 + 2.6 * across, 0.4 + down * (0.7 + 0.2 * len(recipes))), layout="constrained")
+        panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
+        for axes, setting in zip(panels, settings, strict=False):
+            for row in (row for row in rows if row.setting == setting):
+                _draw(axes, row, recipes.index(row.recipe))
+            axes.set_title(setting, loc="left")
+            axes.set_yticks(range(len(recipes)), recipes)
+            axes.set_ylim(len(recipes) - 0.5, -0.5)
+            axes.grid(color="#dddddd", linewidth=0.6)
+            axes.locator_params(axis="x", nbins=4)
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+        for axes in panels[len(settings) :]:  # those that are left over
+            axes.set_axis_off()
+        figure.supxlabel(
+            "test accuracy: dot in the last epoch, with its deviation over the seeds; ring in the best\n"
+            "orange: FINE or the judge selects"
+        )
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
+    return path
+
+
+def _draw(axes: "Axes", row: Row, line: int) -> None:
+    ink = _INK[
+        row.recipe.startswith(("f-", "j-")) or row.recipe.endswith("+fine") or row.recipe in ("fine", "judge")
+    ]
+    last, best = row.mean["last"], row.mean["best"]
+    axes.errorbar(last, line, xerr=row.deviation.get("last"), fmt="o", markersize=4, color=ink, zorder=3)
+    axes.plot(best, line, "o", markersize=6, markerfacecolor="none", markeredgecolor=ink, zorder=3)

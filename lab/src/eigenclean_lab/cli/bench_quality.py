@@ -1,0 +1,116 @@
+"""`eigenclean bench quality`: how good every detector is, on real data whose right labels are known."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigenclean.cli import options as o
+from eigenclean.cli.console import console, print_json, say, table, working
+from eigenclean_lab.cli.options import Again, Data, Remeasure, remeasuring, split_names, warn_if_busy
+
+if TYPE_CHECKING:
+    from eigenclean_lab.store import Cell
+
+_COLUMNS = {  # heads of the columns by figure, narrow enough for 80 characters
+    "f": "F",
+    "auroc": "AUROC",
+    "average_precision": "AP",
+    "ece": "ECE",
+    "noisy_precision": "prec",
+    "noisy_recall": "rec",
+    "clean_flagged": "lost",
+    "false_flags_at_10": "≤10%",
+    "suggestion_accuracy": "sugg",
+    "seconds": "s",
+}
+_LEGEND = (
+    "F with right labels as positive · AP, prec, rec of finding wrong labels · lost: right labels flagged · "
+    "≤10%: flags that are wrong when at most .1 of them should be (--max-false-flags 0.1) · "
+    "sugg: suggestions that are right, where a wrong label is flagged · s: seconds"
+)
+
+
+def bench_quality(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_quality.json.")] = Path("results"),
+    detectors: Annotated[
+        str | None, typer.Option(help="Names with commas between, such as fine,cleanlab-knn; all by default.")
+    ] = None,
+    settings: Annotated[
+        str, typer.Option(help="Names or patterns with commas between, such as cifar10/sym-20,digits/sym-20.")
+    ] = "*",
+    seeds: Annotated[int, typer.Option(help="Runs with different noise; the table shows means.")] = 3,
+    data: Data = None,
+    remeasure: Remeasure = False,
+    again: Again = False,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the table as this .svg file.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Digits only, one seed; saves nothing.")] = False,
+    json: o.Json = False,
+) -> None:
+    """How good every detector is in every setting, on real data whose right labels are known.
+
+    A stopped run resumes: cells that bench_quality.json has, from the same code and options, are not measured
+    again. Settings without their data are marked. Exit code 1 when a detector failed.
+    """
+    from eigenclean.files import make_folder
+    from eigenclean_lab.bench.quality.settings import QUICK
+    from eigenclean_lab.bench.quality.suite import FILE, quality_store, run
+    from eigenclean_lab.data_folder import data_folder
+
+    store = quality_store(out / FILE)
+    if not quick:
+        make_folder(out)
+        warn_if_busy("seconds will be too long")
+    with working():
+        cells = run(
+            detectors=split_names(detectors) if detectors is not None else None,
+            settings=QUICK if quick else split_names(settings),
+            seeds=1 if quick else seeds,
+            data=data_folder(data),
+            known=[] if quick else store.read(),
+            remeasure=remeasuring(remeasure, again),
+            save=None if quick else store.add,
+        )
+    if plot is not None:
+        from eigenclean_lab.bench.quality.plot import plot_quality
+
+        plot_quality(cells, plot)
+    if json:
+        print_json({"cells": [cell.to_record() for cell in cells]})
+    else:
+        _print(cells)
+    if any(cell.status == "failed" for cell in cells):
+        raise typer.Exit(1)
+
+
+def _print(cells: "Sequence[Cell]") -> None:
+    from eigenclean_lab.bench.quality.summary import summary_rows
+
+    rows = summary_rows(cells)
+    output = table(None, "", *_COLUMNS.values())
+    output.columns[0].no_wrap = True
+    for setting in dict.fromkeys(row.setting for row in rows):
+        output.add_row(f"[bold]{setting}[/bold]")
+        for row in rows:
+            if row.setting == setting:
+                *shares, seconds = (row.figures.get(figure) for figure in _COLUMNS)
+                mark = " *" if row.note else ""
+                output.add_row(f"  {row.detector}{mark}", *map(_share, shares), _seconds(seconds))
+    console.print(output)
+    for note in dict.fromkeys(row.note for row in rows if row.note):
+        where = [f"{row.detector} in {row.setting}" for row in rows if row.note == note]
+        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+        say(f"* {where[0]}{more}: {note}")
+    say(_LEGEND)
+
+
+def _share(value: float | None) -> str:
+    # Four characters, also for 1.00: the table would not fit into 80 otherwise.
+    return "–" if value is None else f"{value:.3f}".removeprefix("0")[:4]
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}".removeprefix("0")

@@ -1,0 +1,30 @@
+"""One store for everything the laboratory measures: cells, the files they are kept in, and their fingerprints."""
+
+from eigenclean_lab.store.cell import Cell, Measured, Restamp, Status, measured_cells
+from eigenclean_lab.store.fingerprints import code_key, registered, short_hash
+from eigenclean_lab.store.measuring import MissingData, measure_cell, today
+from eigenclean_lab.store.restamp import Comparison, GroupReport, Suite, restamp
+from eigenclean_lab.store.running import Save, run_cells, select_settings
+from eigenclean_lab.store.store import Store
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "GroupReport",
+    "Measured",
+    "MissingData",
+    "Restamp",
+    "Save",
+    "Status",
+    "Store",
+    "Suite",
+    "code_key",
+    "measure_cell",
+    "measured_cells",
+    "registered",
+    "restamp",
+    "run_cells",
+    "select_settings",
+    "short_hash",
+    "today",
+]

@@ -1,0 +1,202 @@
+"""Confirm old cells for new code: measure a random sample of them again, and stamp them all if it comes out equal.
+
+Renaming a function changes the fingerprint of every cell behind it, and measuring them all again takes days. A
+random sample is evidence enough that nothing but names has changed, if the file says what was drawn and compared.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from eigenclean.errors import InvalidOption
+from eigenclean.progress import track
+from eigenclean_lab.store.cell import Cell, Restamp, measured_cells
+from eigenclean_lab.store.measuring import today
+
+TOLERANCE = 1e-9
+
+
+class Suite(Protocol):
+    """A kind of measurement that can be repeated."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the suite."""
+
+    def request(self, cell: Cell) -> Cell:
+        """The cell as the present code would ask for it, with the present key and code, and no figures."""
+
+    def measure(self, request: Cell) -> Cell:
+        """The requested cell, measured now."""
+
+    def group(self, cell: Cell) -> str:
+        """Cells of one group run the same code, so that a sample speaks for all of them."""
+
+    def is_comparable(self, figure: str) -> bool:
+        """Whether a figure must come out equal; times do not."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell that was measured again.
+
+    Attributes:
+        cell: as the file has it.
+        again: as it was measured now.
+        differences: figures and curves that differ by more than the tolerance, with their differences.
+        worst: the largest difference of all that were compared.
+    """
+
+    cell: Cell
+    again: Cell
+    differences: dict[str, float]
+    worst: float
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the cell came out as before."""
+        return self.again.is_measured and not self.differences
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """What became of one group of cells.
+
+    Attributes:
+        group: its name.
+        size: cells that other code has measured.
+        drawn_from: those of them that could be drawn: quick enough, and with figures other than times.
+        comparisons: the cells that were measured again.
+    """
+
+    group: str
+    size: int
+    drawn_from: int
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def missing(self) -> tuple[Comparison, ...]:
+        """Drawn cells that could not be measured, for lack of data or a library."""
+        return tuple(one for one in self.comparisons if one.again.status == "missing")
+
+    @property
+    def compared(self) -> tuple[Comparison, ...]:
+        """Drawn cells without the missing ones."""
+        return tuple(one for one in self.comparisons if one.again.status != "missing")
+
+    @property
+    def different(self) -> tuple[Comparison, ...]:
+        """Drawn cells that failed or came out otherwise than before."""
+        return tuple(one for one in self.compared if not one.is_equal)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether at least one cell was compared, and all of those came out equal."""
+        return bool(self.compared) and not self.different
+
+    @property
+    def worst(self) -> float:
+        """Largest difference of all figures that were compared."""
+        return max((one.worst for one in self.compared), default=0.0)
+
+
+def restamp(
+    cells: Sequence[Cell],
+    suite: Suite,
+    *,
+    sample: int,
+    seed: int = 0,
+    max_seconds: float | None = None,
+    tolerance: float = TOLERANCE,
+    save: Callable[[Sequence[Cell]], None] | None = None,
+) -> list[GroupReport]:
+    """Measure a sample of each group again; stamp the groups that come out equal with the present key and code.
+
+    Args:
+        cells: all cells of a file.
+        suite: how they are measured.
+        sample: cells to draw from each group.
+        seed: of the draw.
+        max_seconds: draw only cells that took at most so long; None draws from all.
+        tolerance: allowed difference of a figure, relative to figures above 1.
+        save: called with the stamped cells of a group as soon as it is confirmed.
+    """
+    if sample < 1:
+        raise InvalidOption(f"restamp: sample must be 1 or more, got {sample}")
+    requests = {cell.identity: suite.request(cell) for cell in measured_cells(cells)}
+    groups: dict[str, list[Cell]] = {}
+    for cell in measured_cells(cells):
+        if not cell.is_current(requests[cell.identity]):
+            groups.setdefault(suite.group(cell), []).append(cell)
+    reports = []
+    for group, members in track(list(groups.items()), f"groups of {suite.name}"):
+        drawn_from = [
+            cell
+            for cell in members
+            if _comparables(cell, suite) and (max_seconds is None or cell.seconds <= max_seconds)
+        ]
+        rng = np.random.default_rng([seed, *group.encode()])
+        rows = np.sort(rng.permutation(len(drawn_from))[:sample]).tolist()
+        comparisons = tuple(
+            compare(drawn_from[row], suite.measure(requests[drawn_from[row].identity]), suite, tolerance)
+            for row in track(rows, group)
+        )
+        report = GroupReport(group, len(members), len(drawn_from), comparisons)
+        reports.append(report)
+        if report.is_confirmed and save is not None:
+            save([_stamped(cell, requests[cell.identity], report, seed, tolerance) for cell in members])
+    return reports
+
+
+def compare(cell: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> Comparison:
+    """Differences between the figures and curves of a cell and those of its repetition."""
+    before, after = _comparables(cell, suite), _comparables(again, suite)
+    gaps = {name: difference(before.get(name), after.get(name)) for name in {**before, **after}}
+    return Comparison(
+        cell,
+        again,
+        {name: gap for name, gap in gaps.items() if gap > tolerance} if again.is_measured else {},
+        max(gaps.values(), default=0.0) if again.is_measured else 0.0,
+    )
+
+
+def _comparables(cell: Cell, suite: Suite) -> dict[str, Any]:
+    """Everything about a cell that must come out equal: figures without times, curves, and the noisy labels."""
+    figures = {name: value for name, value in cell.figures.items() if suite.is_comparable(name)}
+    curves = {f"curve {name}": value for name, value in cell.curves.items()}
+    noise = {"noise hash": cell.facts["noise_hash"]} if "noise_hash" in cell.facts else {}
+    return {**figures, **curves, **noise}
+
+
+def difference(before: Any, after: Any) -> float:
+    """Largest difference of two plain values, relative to numbers above 1; infinite when their shapes differ.
+
+    >>> difference([0.5, None], [0.25, None]), difference(200.0, 100.0), difference({"a": 1}, {"b": 1})
+    (0.25, 0.5, inf)
+    """
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        return max((difference(before[name], after[name]) for name in before), default=0.0)
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple) and len(before) == len(after):
+        return max((difference(one, two) for one, two in zip(before, after, strict=True)), default=0.0)
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return abs(before - after) / max(1.0, abs(before))
+    return 0.0 if before == after else float("inf")
+
+
+def _stamped(cell: Cell, request: Cell, report: GroupReport, seed: int, tolerance: float) -> Cell:
+    again = {one.cell.identity for one in report.compared}
+    stamp = Restamp(
+        date=today(),
+        group=report.group,
+        group_size=report.size,
+        drawn_from=report.drawn_from,
+        drawn=len(report.compared),
+        seed=seed,
+        worst_difference=report.worst,
+        tolerance=tolerance,
+        measured_again=cell.identity in again,
+        previous_code=cell.code,
+    )
+    return replace(cell, key=request.key, code=request.code, restamped=stamp)
