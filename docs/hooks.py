@@ -16,6 +16,7 @@ from typer.cli import get_docs_for_click
 
 import eigenclean
 from eigenclean.cli.app import app
+from eigenclean.cli.plugins import LAB, loaded_plugins
 from eigenclean.detect import DEFAULT, DETECTORS, Detector
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.features import ENCODERS
@@ -87,10 +88,12 @@ def cli_page() -> str:
 def commands() -> Iterator[tuple[str, Any]]:
     """The program and all its commands, by what one types."""
 
+    lab = dict(loaded_plugins(LAB))  # in the program itself they are placeholders until they are called
+
     def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield name, command
         for child, inner in getattr(command, "commands", {}).items():
-            yield from walk(f"{name} {child}", inner)
+            yield from walk(f"{name} {child}", lab.get(child, inner) if name == "eigenclean" else inner)
 
     return walk("eigenclean", typer.main.get_command(app))
 

@@ -106,9 +106,9 @@ def test_validation_samples_are_set_apart_by_right_label_and_spoiled_too(source:
 
 @pytest.mark.parametrize(("net", "warm_up"), [(None, 3), ("linear", 3), ("small-cnn", 10)])
 def test_networks_of_images_have_a_longer_warm_up(net: str | None, warm_up: int) -> None:
-    from eigenclean.cli.train import _preset
+    from eigenclean.workflows.train_setup import default_preset
 
-    assert PRESETS[_preset(net)].warm_up == warm_up
+    assert PRESETS[default_preset(net)].warm_up == warm_up
 
 
 def test_presets_settings_and_selectors_reach_the_recipe(source: Path, tmp_path: Path) -> None:

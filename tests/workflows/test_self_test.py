@@ -145,7 +145,7 @@ def test_the_better_ranking_is_chosen_and_says_why() -> None:
     X, y = known(seen=1.0)
     blurred, absent = _Blurred(cut=oracle().cut, noise=2.0), _Missing(cut=oracle().cut)
     choice = choose([blurred, absent, oracle()], X, y, seeds=[0])
-    assert choice.judge.name == "oracle"
+    assert choice.detector.name == "oracle"
     assert list(choice.tests) == ["blurred", "oracle"]
     assert "absent" in choice.skipped
     assert choice.reason.startswith("oracle ranks planted errors best: average precision 1.000; blurred 0.")
@@ -160,7 +160,7 @@ def test_the_better_ranking_is_chosen_and_says_why() -> None:
 def test_the_first_of_equals_is_chosen() -> None:
     X, y = known(seen=1.0)
     twin = _Blurred(cut=oracle().cut)
-    assert choose([twin, oracle()], X, y, seeds=[0]).judge.name == "blurred"
+    assert choose([twin, oracle()], X, y, seeds=[0]).detector.name == "blurred"
 
 
 def test_candidates_are_registered_detectors() -> None:

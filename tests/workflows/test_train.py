@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from eigenclean.report.figures.lines import lines
+from eigenclean.sources import MemorySource
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.train import RobustClassifier, recipe
 from eigenclean.truth import Truth
-from eigenclean.workflows.train import Plan, run_training
-from eigenclean.workflows.train_callbacks import BINS, Rounds, SelectionQuality, score_histogram
+from eigenclean.workflows.train import TrainingOptions, run_training
+from eigenclean.workflows.train_callbacks import BINS, SelectionHistory, SelectionQuality, score_histogram
 from eigenclean.workflows.train_report import render_run, summarize_run
 
 
@@ -39,7 +40,7 @@ def test_histograms_count_everyone_once() -> None:
 
 
 def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
-    rounds = Rounds(tmp_path)
+    rounds = SelectionHistory(tmp_path)
     lines_ = [{"epoch": epoch, "kept_by_class": [1.0]} for epoch in (1, 2, 3)]
     rounds.path.write_text("".join(json.dumps(line) + "\n" for line in lines_))
     rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
@@ -47,9 +48,11 @@ def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
 
 
 def test_a_run_on_digits_leaves_everything(tmp_path: Path) -> None:
-    plan = Plan(recipe("f-coteaching").with_epochs(8), noise="symmetric:0.4", validation=0.2, device="cpu")
+    options = TrainingOptions(
+        recipe("f-coteaching").with_epochs(8), noise="symmetric:0.4", validation=0.2, device="cpu"
+    )
     digits = DATASETS["digits"]()
-    done = run_training(digits, plan, tmp_path, test=digits)
+    done = run_training(digits, options, tmp_path, test=digits)
     assert done.facts["test_accuracy_last"] > 0.8
     assert done.facts["quality"]["f"] > 0.7
     lines_ = [json.loads(line) for line in (tmp_path / "rounds.jsonl").read_text().splitlines()]
@@ -90,7 +93,9 @@ def test_images_without_features_train_a_perceptron(tmp_path: Path) -> None:
     digits = DATASETS["digits"]()
     assert digits.images is not None
     source = ImageSource("mine", np.asarray(digits.images)[:300], digits.labels[:300])
-    done = run_training(source, Plan(recipe("standard").with_epochs(10), net="mlp", device="cpu"), tmp_path)
+    done = run_training(
+        source, TrainingOptions(recipe("standard").with_epochs(10), net="mlp", device="cpu"), tmp_path
+    )
     assert done.model.inputs_.are_images
     assert done.model.history_[-1]["train_accuracy"] > 0.7
 
@@ -107,3 +112,21 @@ def test_the_axis_of_shares_ends_at_whole_tens(y: list[float], axis: list[str]) 
 def test_lines_of_nothing_are_an_empty_picture() -> None:
     assert "<svg" in lines([], "nothing")
     assert "<svg" in lines([{"name": "x", "x": [], "y": []}], "nothing", percent=False)
+
+
+def test_the_report_names_losses_and_steps_with_their_options(tmp_path: Path) -> None:
+    digits = DATASETS["digits"]()
+    data = MemorySource("digits", digits.features()[:200], digits.labels[:200])
+    options = TrainingOptions(recipe("gce", q=0.5).with_epochs(2), net="linear", device="cpu")
+    run_training(data, options, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "<td>gce, q=0.5" in page
+    assert "ComponentSpec" not in page
+
+
+@pytest.mark.parametrize(("old", "new"), [("Plan", "TrainingOptions"), ("Run", "TrainingRun")])
+def test_former_names_work_with_a_warning(old: str, new: str) -> None:
+    from eigenclean.workflows import train
+
+    with pytest.warns(DeprecationWarning, match=new):
+        assert getattr(train, old) is getattr(train, new)

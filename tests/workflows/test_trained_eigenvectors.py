@@ -18,7 +18,7 @@ from eigenclean.train import recipe
 from eigenclean.train.data.pool import Pool
 from eigenclean.truth import Truth
 from eigenclean.workflows import trained_eigenvectors
-from eigenclean.workflows.train import Plan, run_training
+from eigenclean.workflows.train import TrainingOptions, run_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors, eigenvector_figures
 
 
@@ -128,8 +128,8 @@ def test_a_class_without_wrong_labels_has_no_row_in_the_heatmap() -> None:
 
 def test_the_report_of_a_run_shows_them_in_a_browser(tmp_path: Path) -> None:
     """The page forbids inline styles: the figures must get their colours from its style sheet."""
-    plan = Plan(recipe("fine", warm_up=1, epochs=2), noise="symmetric:0.4", device="cpu")
-    run_training(DATASETS["digits"](), plan, tmp_path)
+    options = TrainingOptions(recipe("fine", warm_up=1, epochs=2), noise="symmetric:0.4", device="cpu")
+    run_training(DATASETS["digits"](), options, tmp_path)
     found = shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
         pytest.fail("The report is tested in a real browser: please install chromium or google-chrome.")

@@ -1,4 +1,4 @@
-"""What the commands share when they talk: two consoles, a progress bar, numbers in words."""
+"""What the commands print with: a console for results and one for messages, progress bars and tables."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ from eigenclean.progress import listening
 
 console = Console(highlight=False)  # results
 messages = Console(stderr=True, highlight=False)  # everything else, so that results can be piped
-_ENDLESS = 10_000  # columns of a console that has room for everything
+_UNLIMITED = 10_000  # characters: a console wide enough for any table
 
 
 class _Bars:
@@ -49,10 +49,10 @@ class _Bars:
 
 
 class Rate(ProgressColumn):
-    """How many a second, for work that is counted in something."""
+    """Progress column with the number of units done and their rate, for work that is counted in units."""
 
     def render(self, task: Task) -> Text:
-        """How far it is, and how fast."""
+        """Render the counts and the rate of a task."""
         unit = task.fields.get("unit")
         if unit is None or not task.speed:
             return Text("")
@@ -88,12 +88,12 @@ def working() -> Iterator[None]:
 
 
 def say(sentence: str) -> None:
-    """A line of the result, as it is: paths stay whole, brackets are no markup."""
+    """Print a line of the result to standard output, unwrapped and without markup."""
     console.print(sentence, markup=False, soft_wrap=True)
 
 
 def mention(sentence: str) -> None:
-    """A line beside the result, on standard error."""
+    """Print a message to standard error, unwrapped and without markup."""
     messages.print(sentence, markup=False, soft_wrap=True)
 
 
@@ -104,27 +104,18 @@ def print_json(record: Any) -> None:
 
 def table(title: str | None, *columns: str) -> Table:
     """An empty table in the project's style: first column to the left, the others to the right."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    built = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for number, column in enumerate(columns):
-        made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
-    return made
+        built.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    return built
 
 
-def print_whole(made: Table) -> None:
+def print_whole(whole: Table) -> None:
     """Print a table with every cell on one line, beyond the width of the console if need be.
 
     A number that is broken in two is worse than a long line.
     """
-    for column in made.columns:
+    for column in whole.columns:
         column.no_wrap = True
-    needed = console.measure(made, options=console.options.update(max_width=_ENDLESS)).maximum
-    Console(highlight=False, width=max(needed, console.width)).print(made)
-
-
-def percent(share: float) -> str:
-    """A share for people.
-
-    >>> percent(0.2345)
-    '23.4 %'
-    """
-    return f"{100 * share:.1f} %"
+    needed = console.measure(whole, options=console.options.update(max_width=_UNLIMITED)).maximum
+    Console(highlight=False, width=max(needed, console.width)).print(whole)

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import percent, print_json, say, working
+from eigenclean.cli.console import print_json, say, working
+from eigenclean.report.formatting import fixed_percent
 
 
 def demo(
@@ -16,22 +17,19 @@ def demo(
     as_json: o.Json = False,
 ) -> None:
     """Plant wrong labels in scikit-learn's digits, find them, and write a report."""
-    import shlex
-    import sys
-
     from eigenclean.cli.detect import print_summary
     from eigenclean.cli.score import print_quality
     from eigenclean.workflows.demo import run_demo
 
     with working():
-        made = run_demo(out, rate=rate, seed=seed, command=shlex.join(["eigenclean", *sys.argv[1:]]))
+        result = run_demo(out, rate=rate, seed=seed, command=o.command_line())
     if as_json:
-        print_json({"summary": made.summary, "quality": made.quality})
+        print_json({"summary": result.summary, "quality": result.quality})
         return
-    truly = next(iter(made.quality.values()))["noise_rate"]
-    say(f"1797 handwritten digits, {percent(truly)} of the labels made wrong on purpose ({made.noise}).\n")
-    print_summary(made.summary)
+    share = fixed_percent(next(iter(result.quality.values()))["noise_rate"])
+    say(f"1797 handwritten digits, {share} of the labels made wrong on purpose ({result.noise}).\n")
+    print_summary(result.summary)
     say("\nMeasured against the truth, which no detector has seen:")
-    print_quality(made.quality)
-    say(f"\nOpen {made.folder / 'report.html'} in a browser to see the suspects; judge them with")
-    say(f"eigenclean review {made.folder}")
+    print_quality(result.quality)
+    say(f"\nOpen {result.folder / 'report.html'} in a browser to see the suspects; judge them with")
+    say(f"eigenclean review {result.folder}")

@@ -9,7 +9,7 @@ from eigenclean.cli import options as o
 from eigenclean.cli.console import print_json, say
 from eigenclean.names import check_name
 
-KINDS = {  # where the only table of each kind is; imported when asked for
+KINDS = {  # the table of each kind; its module is imported when it is listed
     "detectors": ("eigenclean.detect", "DETECTORS"),
     "cuts": ("eigenclean.detect.cuts", "CUTS"),
     "noises": ("eigenclean.noise", "NOISES"),
@@ -18,7 +18,7 @@ KINDS = {  # where the only table of each kind is; imported when asked for
     "nets": ("eigenclean.nets", "NETS"),
     "losses": ("eigenclean.losses", "LOSSES"),
     "augments": ("eigenclean.train.augment", "AUGMENTS"),
-    "encoders": ("eigenclean.cli.encoding", "encoder_names"),
+    "encoders": ("eigenclean.workflows.embedding", "encoder_names"),
     "datasets": ("eigenclean.sources.layouts.bundled", "DATASETS"),
     "layouts": ("eigenclean.sources.layouts.registry", "LAYOUTS"),
     "exports": ("eigenclean.report.exports", "EXPORTS"),
@@ -32,8 +32,8 @@ def list_names(
     """List the names of what can be chosen."""
     check_name(kind, KINDS, by="eigenclean list", what="kind")
     module, table = KINDS[kind]
-    found = getattr(import_module(module), table)
-    names = list(found() if callable(found) else found)
+    entries = getattr(import_module(module), table)
+    names = list(entries() if callable(entries) else entries)
     if as_json:
         print_json(names)
         return

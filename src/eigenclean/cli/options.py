@@ -1,6 +1,9 @@
-"""Options that several commands have: one name, one default, one sentence of help."""
+"""Options that several commands have: one name, one default, one sentence of help; and groups of them."""
 
 import json
+import shlex
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +12,9 @@ import typer
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from eigenclean.sources import Source
-    from eigenclean.sources.relabel import ReviewedLabels
+    from eigenclean.workflows.embedding import EmbeddingOptions
+    from eigenclean.workflows.source_options import PatchOptions as WorkflowPatchOptions
+    from eigenclean.workflows.source_options import SourceOptions
 
 SourceArgument = Annotated[
     str,
@@ -79,8 +83,6 @@ Set = Annotated[
         "--set", metavar="OPTION=VALUE", help="Any option of the method, such as subset=0.01; may be repeated."
     ),
 ]
-
-
 PatchOption = Annotated[
     Path | None,
     typer.Option(
@@ -98,12 +100,75 @@ ById = Annotated[
 ]
 
 
-def read_decisions(data: "Source", patch: Path, *, by_id: bool) -> "ReviewedLabels":
-    """What people decided about these data; one sentence when it was about others."""
-    from eigenclean.patch import Patch
-    from eigenclean.sources.relabel import reviewed_labels
+@dataclass(frozen=True)
+class TableOptions:
+    """Where labels, features and ids are in the source."""
 
-    return reviewed_labels(data, Patch.load(patch), by_id=by_id, name=str(patch))
+    labels: Labels = None
+    label_column: LabelColumn = None
+    feature_columns: FeatureColumns = None
+    id_column: IdColumn = None
+
+    def source_options(self) -> "SourceOptions":
+        """These options for a workflow."""
+        from eigenclean.workflows.source_options import SourceOptions
+
+        return SourceOptions(**vars(self))
+
+
+@dataclass(frozen=True)
+class TextTableOptions(TableOptions):
+    """The same for tables that may have texts."""
+
+    text_column: TextColumn = None
+
+
+@dataclass(frozen=True)
+class RawTableOptions(TextTableOptions):
+    """The same for tables that may have texts or images."""
+
+    image_column: ImageColumn = None
+    image_root: ImageRoot = None
+
+
+@dataclass(frozen=True)
+class PatchOptions:
+    """A patch of decisions by people."""
+
+    patch: PatchOption = None
+    by_id: ById = False
+
+    def patch_options(self) -> "WorkflowPatchOptions | None":
+        """These options for a workflow; None without a patch."""
+        from eigenclean.workflows.source_options import PatchOptions as WorkflowPatchOptions
+
+        return None if self.patch is None else WorkflowPatchOptions(self.patch, self.by_id)
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """How images and texts become features."""
+
+    encoder: Encoder = None
+    device: Device = None
+    half: Half = False
+    batch: Batch = None
+    cache: Cache = None
+    no_cache: NoCache = False
+    strict: Strict = False
+
+    def embedding_options(self) -> "EmbeddingOptions":
+        """These options for a workflow."""
+        from eigenclean.workflows.embedding import EmbeddingOptions
+
+        return EmbeddingOptions(
+            self.encoder, self.device, self.half, self.batch, self.cache, not self.no_cache, self.strict
+        )
+
+
+def command_line() -> str:
+    """The command as it was typed, for the report."""
+    return shlex.join(["eigenclean", *sys.argv[1:]])
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`eigenclean patch`: what people decided about labels, shown, applied and taken back."""
+"""`eigenclean patch`: show, apply and revert the decisions that people made about labels."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -9,13 +9,14 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, say, table, working
+from eigenclean.cli.groups import with_groups
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
     from eigenclean.patch import Patch
     from eigenclean.sources import Source
 
-_MOST = 20  # lines of a table
+_MAX_ROWS = 20  # of a table
 
 patch = typer.Typer(help="Show label patches, apply them to data, take them back.", no_args_is_help=True)
 
@@ -39,20 +40,18 @@ InPlace = Annotated[
 ]
 
 
-def _writing(back: bool) -> Callable[..., None]:
-    """The command that applies a patch, or takes it back: they differ in nothing else."""
+def _write_command(revert: bool) -> Callable[..., None]:
+    """The command that applies a patch, or with ``revert`` the one that reverts it: they have the same options."""
 
+    @with_groups
     def write(
+        *,
         source: o.SourceArgument,
         patch: PatchArgument,
         out: Out = None,
         in_place: InPlace = False,
         by_id: o.ById = False,
-        labels: o.Labels = None,
-        label_column: o.LabelColumn = None,
-        feature_column: o.FeatureColumns = None,
-        id_column: o.IdColumn = None,
-        text_column: o.TextColumn = None,
+        columns: o.TextTableOptions,
         as_json: o.Json = False,
     ) -> None:
         from eigenclean.sources.relabel import apply_patch
@@ -61,65 +60,47 @@ def _writing(back: bool) -> Callable[..., None]:
             raise InvalidOption(
                 "say where to: --out for a corrected copy, or --in-place to change the data themselves"
             )
-        data, decisions, name, path = _opened(
-            source,
-            patch,
-            labels,
-            label_column=label_column,
-            feature_columns=feature_column,
-            id_column=id_column,
-            text_column=text_column,
-        )
+        data, decisions, name, path = _open(source, patch, columns)
         with working():
-            made = apply_patch(data, decisions, path, out or path, revert=back, by_id=by_id, name=name)
+            result = apply_patch(data, decisions, path, out or path, revert=revert, by_id=by_id, name=name)
         if as_json:
-            print_json(made)
+            print_json(result)
         else:
-            _say_what_changed(made, back)
+            _print_changes(result, revert)
 
     return write
 
 
-def _say_what_changed(made: Mapping[str, Any], back: bool) -> None:
-    already = f", {made['already']} had them already" if made["already"] else ""
-    n = made["changed"]
-    put = f"old label{'s' * (n != 1)} put back" if back else f"label{'s' * (n != 1)} corrected"
-    say(f"{n} {put} in {made['out']}{already}")
-    if made["remove"] and not back:
-        what = "sample to remove is" if made["remove"] == 1 else "samples to remove are"
-        say(f"{made['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
+def _print_changes(result: Mapping[str, Any], revert: bool) -> None:
+    already = f", {result['already']} had them already" if result["already"] else ""
+    n = result["changed"]
+    put = f"old label{'s' * (n != 1)} put back" if revert else f"label{'s' * (n != 1)} corrected"
+    say(f"{n} {put} in {result['out']}{already}")
+    if result["remove"] and not revert:
+        what = "sample to remove is" if result["remove"] == 1 else "samples to remove are"
+        say(f"{result['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
 
 
 _APPLY = "Put the corrected labels into the data: a copy (--out), or the data themselves (--in-place)."
-patch.command("apply", help=_APPLY)(_writing(back=False))
-patch.command("revert", help="Take a patch back: the old labels as they were.")(_writing(back=True))
+patch.command("apply", help=_APPLY)(_write_command(revert=False))
+patch.command("revert", help="Take a patch back: the old labels as they were.")(_write_command(revert=True))
 
 
 @patch.command("diff")
+@with_groups
 def diff(
+    *,
     source: o.SourceArgument,
     patch: PatchArgument,
     by_id: o.ById = False,
-    labels: o.Labels = None,
-    label_column: o.LabelColumn = None,
-    feature_column: o.FeatureColumns = None,
-    id_column: o.IdColumn = None,
-    text_column: o.TextColumn = None,
+    columns: o.TextTableOptions,
     as_json: o.Json = False,
 ) -> None:
     """Show what applying the patch would change; nothing is written."""
     from eigenclean.patch import RELABEL
     from eigenclean.sources.relabel import match_patch
 
-    data, decisions, name, _ = _opened(
-        source,
-        patch,
-        labels,
-        label_column=label_column,
-        feature_columns=feature_column,
-        id_column=id_column,
-        text_column=text_column,
-    )
+    data, decisions, name, _ = _open(source, patch, columns)
     with working():
         match = match_patch(data, decisions, by_id=by_id, name=name)
     changes = [
@@ -139,17 +120,17 @@ def diff(
         print_json(changes)
         return
     shown = table(None, "id", "old", "new", "")
-    for one in changes[:_MOST]:
+    for change in changes[:_MAX_ROWS]:
         shown.add_row(
-            str(one["id"])[:60],
-            str(one["old"])[:40],
-            str(one["new"])[:40],
-            "applied already" if one["applied"] else "",
+            str(change["id"])[:60],
+            str(change["old"])[:40],
+            str(change["new"])[:40],
+            "applied already" if change["applied"] else "",
         )
     console.print(shown, markup=False)
-    if len(changes) > _MOST:
-        say(f"… and {len(changes) - _MOST} more; --json shows all")
-    applied = sum(one["applied"] for one in changes)
+    if len(changes) > _MAX_ROWS:
+        say(f"… and {len(changes) - _MAX_ROWS} more; --json shows all")
+    applied = sum(change["applied"] for change in changes)
     say(f"{len(changes) - applied} labels of {data.name} would change, {applied} have been changed already")
 
 
@@ -182,20 +163,18 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
     if pairs:
         shown = table(None, "old", "new", "labels")
         shown.columns[1].justify = "left"
-        for (old, new), n in pairs.most_common(_MOST):
+        for (old, new), n in pairs.most_common(_MAX_ROWS):
             shown.add_row(str(old)[:40], str(new)[:40], str(n))
         console.print(shown, markup=False)
-        if len(pairs) > _MOST:
-            say(f"… and {len(pairs) - _MOST} more pairs; --json shows all")
+        if len(pairs) > _MAX_ROWS:
+            say(f"… and {len(pairs) - _MAX_ROWS} more pairs; --json shows all")
 
 
-def _opened(source: str, patch: str, labels: Path | None, **columns: Any) -> "tuple[Source, Patch, str, Path]":
+def _open(source: str, patch: str, columns: o.TextTableOptions) -> "tuple[Source, Patch, str, Path]":
     """The data, the patch, its name, and the file or folder that holds the labels; in either order of arguments."""
     from eigenclean.patch import Patch, is_patch
-    from eigenclean.sources import open_source
 
     if is_patch(source) and not is_patch(patch):
         source, patch = patch, source
-    decisions = Patch.load(patch)
-    data = open_source(source, labels=labels, **columns)
-    return data, decisions, patch, Path(source if labels is None else labels)
+    data = columns.source_options().open(source)
+    return data, Patch.load(patch), patch, Path(source if columns.labels is None else columns.labels)

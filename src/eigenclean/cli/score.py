@@ -7,7 +7,6 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, table
-from eigenclean.errors import EigencleanError
 
 
 def score(
@@ -24,26 +23,13 @@ def score(
     as_json: o.Json = False,
 ) -> None:
     """Measure a verdict against the truth: precision, recall, F, AUROC, calibration."""
-    from eigenclean.metrics import read_truth, reliability_curve, score_verdict
-    from eigenclean.verdict import Verdict
+    from eigenclean.workflows.score import score_run
 
-    verdict = Verdict.load(run)
-    known = read_truth(truth, ids=verdict.ids)
-    quality = score_verdict(verdict, known).as_dict()
+    scored = score_run(run, truth, report=report, notify=mention)
     if as_json:
-        print_json(quality)
+        print_json(scored.quality)
     else:
-        print_quality({verdict.method: quality})
-    page = run / "report.html"
-    if report and page.is_file():
-        from eigenclean.report import add_evaluation
-
-        curve = reliability_curve(verdict.p_clean, known.is_clean(verdict.labels))
-        try:
-            add_evaluation(page, verdict, quality=quality, reliability=curve)
-            mention(f"added to {page}, with a reliability plot")
-        except EigencleanError as error:  # the figures are printed; that a page cannot show them is no failure
-            mention(f"note: {error}")
+        print_quality({scored.method: scored.quality})
 
 
 _ROWS = (  # key in the record, what it means

@@ -1,1 +1,57 @@
-"""What a command does, as a function: the command line and Python call the same code."""
+"""What a command does, as a function: the command line and Python code call the same workflow, one file each."""
+
+from typing import TYPE_CHECKING
+
+from eigenclean.extras import lazy_names
+
+if TYPE_CHECKING:
+    from eigenclean.workflows.check import CheckRequest, check_run, check_source
+    from eigenclean.workflows.demo import network_features, run_demo
+    from eigenclean.workflows.detect import DetectRequest, run_detect
+    from eigenclean.workflows.embedding import EmbeddingOptions
+    from eigenclean.workflows.export import export_run
+    from eigenclean.workflows.noisy_copy import write_noisy_copy
+    from eigenclean.workflows.score import score_run
+    from eigenclean.workflows.source_options import SourceOptions
+    from eigenclean.workflows.train import TrainingOptions, TrainingRun, run_training
+    from eigenclean.workflows.train_callbacks import SelectionQuality
+
+_HOMES = {
+    "CheckRequest": "eigenclean.workflows.check",
+    "DetectRequest": "eigenclean.workflows.detect",
+    "EmbeddingOptions": "eigenclean.workflows.embedding",
+    "SelectionQuality": "eigenclean.workflows.train_callbacks",
+    "SourceOptions": "eigenclean.workflows.source_options",
+    "TrainingOptions": "eigenclean.workflows.train",
+    "TrainingRun": "eigenclean.workflows.train",
+    "check_run": "eigenclean.workflows.check",
+    "check_source": "eigenclean.workflows.check",
+    "export_run": "eigenclean.workflows.export",
+    "network_features": "eigenclean.workflows.demo",
+    "run_demo": "eigenclean.workflows.demo",
+    "run_detect": "eigenclean.workflows.detect",
+    "run_training": "eigenclean.workflows.train",
+    "score_run": "eigenclean.workflows.score",
+    "write_noisy_copy": "eigenclean.workflows.noisy_copy",
+}
+
+__all__ = [
+    "CheckRequest",
+    "DetectRequest",
+    "EmbeddingOptions",
+    "SelectionQuality",
+    "SourceOptions",
+    "TrainingOptions",
+    "TrainingRun",
+    "check_run",
+    "check_source",
+    "export_run",
+    "network_features",
+    "run_demo",
+    "run_detect",
+    "run_training",
+    "score_run",
+    "write_noisy_copy",
+]
+
+__getattr__ = lazy_names(__name__, _HOMES)

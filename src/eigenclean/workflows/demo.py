@@ -1,4 +1,4 @@
-"""A real run that anyone can repeat: digits with planted errors, judged on the features of a small network."""
+"""`eigenclean demo`: digits with planted errors, judged on the features of a small network."""
 
 import time
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from eigenclean.files import replacing
 from eigenclean.metrics import reliability_curve, score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
-from eigenclean.report.run_folder import publish, results_folder
+from eigenclean.report import publish, results_folder
 from eigenclean.sources.arrays.memory import MemorySource
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.record import source_record
 
 DATA = "digits.npz"
 DETECTORS: dict[str, Detector] = {"the judge": detector(), "FINE": FINE()}
-_EPOCHS = 10  # long enough to learn the digits, too short to learn the errors by heart
+_EPOCHS = 10  # enough to learn the digits, too few to memorise the errors
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found: the summary that was written, and the measured quality of each detector."""
+    """The result of the demo: the summary that was written, and the measured quality of each detector."""
 
     folder: Path
     noise: str
@@ -44,16 +44,16 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
             f"digits with {rate:.0%} symmetric noise", features, noisy.labels, images=digits.images
         )
         started = time.perf_counter()
-        verdicts = {name: judge.fit_judge(features, noisy.labels) for name, judge in DETECTORS.items()}
+        verdicts = {name: detector.fit_judge(features, noisy.labels) for name, detector in DETECTORS.items()}
         seconds = time.perf_counter() - started
         quality = {name: score_verdict(verdict, noisy.truth).as_dict() for name, verdict in verdicts.items()}
-        name, best = next(iter(verdicts.items()))
-        curve = reliability_curve(best.p_clean, noisy.truth.is_clean(best.labels))
+        name, verdict = next(iter(verdicts.items()))
+        curve = reliability_curve(verdict.p_clean, noisy.truth.is_clean(verdict.labels))
         with replacing(folder / DATA) as temporary, open(temporary, "wb") as file:  # for `eigenclean review`
             np.savez(file, features=features, labels=noisy.labels, images=np.asarray(digits.images))
         summary = publish(
             folder,
-            best,
+            verdict,
             source,
             command=command,
             seconds=seconds,
@@ -65,7 +65,7 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
 
 
 def network_features(pixels: Array, labels: Array, *, seed: int) -> Array:
-    """Hidden activations of a small network that was trained on these very labels, as in the paper."""
+    """Hidden activations of a small network trained on these labels, as in the paper."""
     network = MLPClassifier((128,), learning_rate_init=3e-3, random_state=seed)
     classes = np.unique(labels)
     for _ in track(range(_EPOCHS), "training a small network on the noisy labels"):

@@ -1,115 +1,171 @@
-"""The engines of `eigenclean detect`: how the data are judged, written, summed up and reported."""
+"""`eigenclean detect`: from a source to a verdict, a summary and a report in a folder."""
 
-import time
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from eigenclean.detect import Detector
-    from eigenclean.detect.decisions import Decision
-    from eigenclean.sources import Source
+from eigenclean.detect import BlockDetector, Detector, as_block_detector
+from eigenclean.detect.decisions import Decision
+from eigenclean.detect.options import build_detector
+from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
+from eigenclean.report import publish, results_folder
+from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
+from eigenclean.scale.resources import choose_engine
+from eigenclean.workflows.embedding import EmbeddingOptions, embed
+from eigenclean.workflows.engines import ENGINES, Job
+from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
+from eigenclean.workflows.source_options import SourceOptions
 
-
-def in_memory(
-    data: "Source",
-    judges: "Sequence[Detector]",
-    decision: "Decision | None",
-    folder: Path,
-    *,
-    planted: float | None,
-    tested: bool,
-    facts: Mapping[str, Any],
-    **publishing: Any,
-) -> dict[str, Any]:
-    """Judge features in memory; of several detectors, by the one that finds most of the errors planted."""
-    from eigenclean.report.run_folder import publish
-
-    started = time.perf_counter()
-    found, features, judge = dict(facts), data.features(), judges[0]
-    test = None
-    if len(judges) > 1:
-        from eigenclean.workflows import self_test as testing
-
-        assert planted is not None
-        choice = testing.choose(judges, features, data.labels, share=planted, decision=decision)
-        judge, test, found["auto"] = choice.judge, choice.tests[choice.judge.name], choice.as_dict()
-    verdict = judge.fit_judge(features, data.labels, ids=data.ids, decision=decision)
-    seconds = time.perf_counter() - started
-    if tested:
-        from eigenclean.workflows import self_test as testing
-
-        assert planted is not None
-        test = test or testing.self_test(
-            judge, features, data.labels, share=planted, decision=decision, before=verdict
-        )
-        found["self_test"] = test.as_dict()
-    assert not isinstance(verdict.made_by, str)
-    return publish(folder, verdict, data, seconds=seconds, facts=_facts(verdict.made_by, found), **publishing)
+AUTO = "auto"
 
 
-def by_stream(
-    data: "Source",
-    judge: "Detector",
-    decision: "Decision | None",
-    folder: Path,
-    *,
-    facts: Mapping[str, Any],
-    **publishing: Any,
-) -> dict[str, Any]:
-    """Judge a source larger than memory; the verdict is written as it goes, and moved into place at the end."""
-    from eigenclean.files import temporary_beside
-    from eigenclean.report.run_folder import publish
-    from eigenclean.scale.stream import judge_stream
-    from eigenclean.verdict import FILE
+@dataclass(frozen=True)
+class MethodOptions:
+    """Which detector judges.
 
-    started = time.perf_counter()
-    with temporary_beside(folder / FILE) as file:
-        done = judge_stream(data, judge, decision=decision, write=file)
-        return publish(
-            folder,
-            done.verdict,
+    Attributes:
+        name: a name in `eigenclean.detect.DETECTORS`; "auto" for the one that finds planted errors best; None for
+            the default.
+        settings: options of the detector.
+        seed: seed of its random state.
+    """
+
+    name: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where the judging happens.
+
+    Attributes:
+        name: "memory", "stream" or "dask"; None to choose between the first two by the size of the features.
+        scheduler: address of a Dask scheduler; None for a cluster on this machine.
+    """
+
+    name: str | None = None
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True)
+class SelfTestOptions:
+    """Whether errors are planted to measure the detector, and which share of the labels."""
+
+    enabled: bool = False
+    share: float = SHARE
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is written beside the verdict: a CSV copy, the report, and the command line in the report."""
+
+    csv: bool = False
+    report: bool = True
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class DetectRequest:
+    """Everything that `run_detect` is told.
+
+    Attributes:
+        source: the data, as `eigenclean.open_source` takes them.
+        folder: where the results go.
+        method: the detector.
+        decision: which labels are flagged; None for the detector's own threshold.
+        reading: how the source is opened.
+        embedding: how images and texts become features.
+        engine: where the judging happens.
+        self_test: whether to measure the detector on planted errors.
+        output: what is written.
+    """
+
+    source: str
+    folder: Path
+    method: MethodOptions = MethodOptions()
+    decision: Decision | None = None
+    reading: SourceOptions = field(default_factory=SourceOptions)
+    embedding: EmbeddingOptions = field(default_factory=EmbeddingOptions)
+    engine: EngineOptions = EngineOptions()
+    self_test: SelfTestOptions = SelfTestOptions()
+    output: OutputOptions = OutputOptions()
+
+
+def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
+    """Judge a source, write the results into a folder, and return the summary.
+
+    All options are checked before the source is opened, and the folder before anything is computed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     summary = run_detect(DetectRequest("iris", Path(folder), MethodOptions("fine")))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['report.html', 'report.json', 'summary.json', 'verdict.parquet']
+    """
+    detectors = _detectors(request)
+    engine = _engine(request, detectors)
+    data = request.reading.open(request.source, raw=request.embedding.encoder is not None)
+    facts: dict[str, Any] = {"source": request.reading.record(request.source)}
+    with results_folder(request.folder) as folder:
+        if request.embedding.needed_for(data):
+            data = embedded = embed(data, request.embedding, notify=notify)
+            facts["embedding"] = {**embedded.facts(), "again": request.embedding.record(embedded)}
+        job = Job(
             data,
-            seconds=time.perf_counter() - started,
-            facts=_facts(done.verdict.made_by, {**facts, "engine": done.engine}),
-            written=file,
-            data_hash=done.data_hash,
-            **publishing,
-        )
-
-
-def by_dask(
-    data: "Source",
-    judge: "Detector",
-    decision: "Decision | None",
-    folder: Path,
-    scheduler: str | None,
-    *,
-    facts: Mapping[str, Any],
-    **publishing: Any,
-) -> dict[str, Any]:
-    """Judge a source on a cluster; the verdict becomes a folder of Parquet files, one for each block."""
-    from eigenclean.files import temporary_beside
-    from eigenclean.report.run_folder import publish
-    from eigenclean.scale.dask import cluster, judge_dask
-    from eigenclean.verdict import FILE
-
-    started = time.perf_counter()
-    with temporary_beside(folder / FILE) as parts, cluster(scheduler) as client:
-        done = judge_dask(data, judge=judge, decision=decision)
-        done.to_parquet(parts.resolve())
-        seconds = time.perf_counter() - started
-        workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        return publish(
+            detectors,
+            request.decision,
             folder,
-            done.compute(),
-            data,
-            seconds=seconds,
-            facts=_facts(done.made_by, {**facts, "engine": {**done.engine, "workers": workers}}),
-            written=parts,
-            **publishing,
+            share=request.self_test.share,
+            self_test=request.self_test.enabled,
+            scheduler=request.engine.scheduler,
         )
+        with ENGINES[engine or choose_engine(data)](job) as judged:
+            assert not isinstance(judged.verdict.made_by, str)
+            return publish(
+                folder,
+                judged.verdict,
+                data,
+                command=request.output.command,
+                seconds=judged.seconds,
+                facts={"decision": judged.verdict.made_by["decision"], **facts, **judged.facts},
+                csv=request.output.csv,
+                report=request.output.report,
+                written=judged.written,
+                data_hash=judged.data_hash,
+            )
 
 
-def _facts(made_by: Any, others: Mapping[str, Any]) -> dict[str, Any]:
-    return {"decision": made_by["decision"], **others}
+def _detectors(request: DetectRequest) -> list[Detector]:
+    """The detector of the request, or the candidates of method auto."""
+    method, settings = request.method, dict(request.method.settings)
+    if method.name == AUTO and settings:
+        raise InvalidOption("--set is for one method, --method auto tries several: name the method instead")
+    if request.decision is not None and request.decision.threshold is not None:
+        settings["threshold"] = request.decision.threshold
+    if request.self_test.enabled or method.name == AUTO:
+        check_share(request.self_test.share)
+    names = candidate_names() if method.name == AUTO else [method.name]
+    return [build_detector(name, settings, seed=method.seed) for name in names]
+
+
+def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
+    """The engine that was named, or that the method needs; None leaves it to the size of the data."""
+    name, scheduler = request.engine.name, request.engine.scheduler
+    judges_once = not request.self_test.enabled and request.method.name != AUTO
+    if name is not None:
+        check_name(name, ENGINE_NAMES, by="detect", what="engine")
+    if scheduler is not None and name != "dask":
+        raise InvalidOption("--scheduler is the address of a Dask cluster: give --engine dask with it")
+    if name in ("stream", "dask"):
+        if not judges_once:
+            raise InvalidOption(
+                f"--self-test and --method auto judge many times, which --engine {name} does not: leave one out"
+            )
+        as_block_detector(detectors[0])
+        return name
+    if name == "memory" or not judges_once or not isinstance(detectors[0], BlockDetector):
+        return "memory"
+    return None

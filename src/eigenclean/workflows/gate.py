@@ -1,32 +1,31 @@
-"""A gate for data: does a verdict say that too many labels are wrong? As a table, Markdown and JUnit XML."""
+"""`eigenclean check`: a gate that data pass unless too many of their labels are wrong."""
 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 
 from eigenclean.arrays import Bools, encode_labels
 from eigenclean.errors import InvalidOption, TooFewSamples
 from eigenclean.metrics.noise_rate import noise_rate_interval, noise_rate_intervals
+from eigenclean.report import fixed_percent
 from eigenclean.verdict import Verdict
 
-MOST = 5  # classes and suspects that are named
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32)))  # what XML cannot hold
+MAX_NAMED = 5  # classes and suspects in the result
 
 
 @dataclass(frozen=True)
 class Gate:
-    """One source at the gate.
+    """The result for one source.
 
     Attributes:
         name: of the source.
         n_samples: how many labels were judged.
         n_flagged: how many of them look wrong.
         noise: estimated share of wrong labels.
-        low: lower end of its interval; this is what counts, so that only what is nearly certain stops anyone.
+        low: lower end of its interval; the gate closes only when this is above the limit.
         high: upper end.
         max_noise: the limit.
         classes: the noisiest classes: label, n_samples, noise, low, high.
@@ -45,16 +44,16 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the data may go through."""
+        """Whether the noise rate may be within the limit."""
         return self.low <= self.max_noise
 
     @property
     def sentence(self) -> str:
-        """What was found, in one line."""
+        """The result in one line."""
         return (
-            f"{self.name} {'passed' if self.passed else 'failed'}: estimated noise {_percent(self.noise)} "
-            f"({100 * self.low:.1f} to {_percent(self.high)}) of {self.n_samples} labels, "
-            f"limit {_percent(self.max_noise)}"
+            f"{self.name} {'passed' if self.passed else 'failed'}: estimated noise {fixed_percent(self.noise)} "
+            f"({100 * self.low:.1f} to {fixed_percent(self.high)}) of {self.n_samples} labels, "
+            f"limit {fixed_percent(self.max_noise)}"
         )
 
     @classmethod
@@ -68,10 +67,15 @@ class Gate:
         removed: Bools | None = None,
         flagged: Bools | None = None,
     ) -> "Gate":
-        """Judge a verdict.
+        """Compare the noise rate of a verdict with the limit.
 
-        ``settled`` labels were confirmed by people and count as right, ``removed`` samples do not count;
-        ``flagged`` are other flags than the verdict's.
+        Args:
+            verdict: the verdict.
+            name: of the source.
+            max_noise: the limit.
+            settled: labels that people have confirmed; they count as right.
+            removed: samples that people have removed; they do not count.
+            flagged: flags to use instead of the verdict's.
 
         >>> verdict = Verdict(
         ...     ids=np.arange(100), labels=np.arange(100) % 2, score=np.arange(100.0),
@@ -84,24 +88,24 @@ class Gate:
         """
         check_limit(max_noise)
         p_clean = np.asarray(verdict.p_clean, dtype=np.float64)
-        shown = np.asarray(verdict.flagged if flagged is None else flagged)
+        suspects = np.asarray(verdict.flagged if flagged is None else flagged)
         if settled is not None:
-            p_clean, shown = np.where(settled, 1.0, p_clean), shown & ~settled
-        there = np.ones(len(verdict), dtype=bool) if removed is None else ~removed
-        shown = shown & there
-        if not there.any():
+            p_clean, suspects = np.where(settled, 1.0, p_clean), suspects & ~settled
+        kept = np.ones(len(verdict), dtype=bool) if removed is None else ~removed
+        suspects = suspects & kept
+        if not kept.any():
             raise TooFewSamples(f"{name}: people have removed all samples, so nothing is left to check")
-        low, high = noise_rate_interval(p_clean[there])
+        low, high = noise_rate_interval(p_clean[kept])
         return cls(
             name=name,
-            n_samples=int(there.sum()),
-            n_flagged=int(shown.sum()),
-            noise=float(np.mean(1 - p_clean[there])),
+            n_samples=int(kept.sum()),
+            n_flagged=int(suspects.sum()),
+            noise=float(np.mean(1 - p_clean[kept])),
             low=low,
             high=high,
             max_noise=max_noise,
-            classes=_classes(verdict.labels[there], p_clean[there]),
-            suspects=_suspects(dataclasses.replace(verdict, flagged=shown)),
+            classes=_classes(verdict.labels[kept], p_clean[kept]),
+            suspects=_suspects(dataclasses.replace(verdict, flagged=suspects)),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -115,54 +119,12 @@ def check_limit(max_noise: float) -> None:
         raise InvalidOption(f"eigenclean check: --max-noise must be a share from 0 to 1, got {max_noise}")
 
 
-def to_markdown(gates: Sequence[Gate]) -> str:
-    """For a comment on a pull request or the summary of a job; names cannot break the table."""
-    lines = ["# Label noise", "", "| data | result | labels | flagged | estimated noise | lower end | limit |"]
-    lines += ["|---|---|---:|---:|---:|---:|---:|"]
-    for gate in gates:
-        result = "passed" if gate.passed else "**failed**"
-        shares = " | ".join(map(_percent, (gate.noise, gate.low, gate.max_noise)))
-        lines.append(f"| {_cell(gate.name)} | {result} | {gate.n_samples} | {gate.n_flagged} | {shares} |")
-    for gate in gates:
-        if gate.passed or not gate.suspects:
-            continue
-        lines += ["", f"Worst labels of {_cell(gate.name)}:", "", "| id | given | suggested | P(right) |"]
-        lines += ["|---|---|---|---:|"]
-        for one in gate.suspects:
-            words = " | ".join(_cell(one[key]) for key in ("id", "given_label", "suggested_label"))
-            lines.append(f"| {words} | {one['label_score']:.3f} |")
-    return "\n".join(lines) + "\n"
-
-
-def to_junit(gates: Sequence[Gate]) -> str:
-    """JUnit XML, one test case per source."""
-    failed = sum(not gate.passed for gate in gates)
-    counts = {"tests": str(len(gates)), "failures": str(failed), "errors": "0"}
-    suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", {"name": "eigenclean check", **counts})
-    for gate in gates:
-        case = ET.SubElement(suite, "testcase", {"classname": "eigenclean.check", "name": _plain(gate.name)})
-        if not gate.passed:
-            failure = ET.SubElement(case, "failure", {"type": "LabelNoise", "message": _plain(gate.sentence)})
-            failure.text = "\n".join(
-                _plain(
-                    f"id {one['id']}: given {one['given_label']}, suggested {one['suggested_label']}, "
-                    f"P(right) {one['label_score']:.3f}"
-                )
-                for one in gate.suspects
-            )
-        else:
-            ET.SubElement(case, "system-out").text = _plain(gate.sentence)
-    ET.indent(suites)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
-
-
 def _classes(labels: Any, p_clean: Any) -> list[dict[str, Any]]:
     names, codes = encode_labels(labels)
     sizes = np.bincount(codes, minlength=len(names))
     noise = np.bincount(codes, weights=1 - p_clean, minlength=len(names)) / sizes
     low, high = noise_rate_intervals(p_clean, codes, len(names))
-    worst = np.lexsort((-noise, -low))[:MOST]
+    worst = np.lexsort((-noise, -low))[:MAX_NAMED]
     return [
         {
             "label": names[k].item(),
@@ -186,20 +148,5 @@ def _suspects(verdict: Verdict) -> list[dict[str, Any]]:
             else verdict.suggested[row].item(),
             "label_score": float(verdict.p_clean[row]),
         }
-        for row in verdict.suspects(MOST).tolist()
+        for row in verdict.suspects(MAX_NAMED).tolist()
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _plain(value: Any) -> str:
-    return str(value).translate(_CONTROL).encode("utf-8", "replace").decode()
-
-
-def _cell(value: Any) -> str:
-    text = "–" if value is None else " ".join(_plain(value).split())[:60]
-    for mark in "\\`*_{}[]<>()#+!|":
-        text = text.replace(mark, f"\\{mark}")
-    return text

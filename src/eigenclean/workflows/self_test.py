@@ -1,4 +1,4 @@
-"""How well a detector does on the user's own data: plant known errors, judge, count how many were found."""
+"""A self-test of detectors on the user's own data: plant known errors, judge, and count how many are found."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from eigenclean.verdict import Verdict
 
 SHARE = 0.05
 SEEDS = (0, 1, 2)
-# Judges for `--method auto`: quick ones of different kinds, the default first; it also wins when it is close.
+# Detectors for `--method auto`: quick ones of different kinds. The default is first, and wins ties within _CLOSE.
 CANDIDATES = tuple(dict.fromkeys((DEFAULT, "knn", "simifeat", "fine-relative", "fine")))
 _CLOSE = 0.005  # average precisions that are as good as equal
 LIMITS = (
@@ -55,7 +55,7 @@ class SelfTest:
         recall: share of the planted errors that were flagged.
         recall_spread: standard deviation of the recall over the runs.
         precision_low: share of the flags that are on planted errors, as if every other flag were a false alarm.
-        precision_high: the same, as if every flag that the detector also raises on the labels as they came were a
+        precision_high: the same, as if every flag that the detector also raises on the labels as given were a
             real error. Both are None when nothing was flagged.
         average_precision: of the planted errors in a list with the worst first; real errors count against it.
         suggestion_accuracy: share of the flagged planted errors whose suggestion is the label that was replaced.
@@ -85,13 +85,13 @@ def plant(labels: Array, share: float = SHARE, seed: int = 0) -> Planted:
     (10, True)
     """
     check_share(share)
-    made = corrupt(labels, "symmetric", share, random_state=seed, inclusive=False)
-    wrong = ~made.truth.is_clean(made.labels)
+    corrupted = corrupt(labels, "symmetric", share, random_state=seed, inclusive=False)
+    wrong = ~corrupted.truth.is_clean(corrupted.labels)
     if not wrong.any():
         raise TooFewSamples(
             f"self-test: {100 * share:g} % of {len(labels)} labels is not even one; plant a larger share"
         )
-    return Planted(made.labels, wrong)
+    return Planted(corrupted.labels, wrong)
 
 
 def check_share(share: float) -> None:
@@ -101,7 +101,7 @@ def check_share(share: float) -> None:
 
 
 def self_test(
-    judge: Detector,
+    detector: Detector,
     X: Array,
     y: Array,
     *,
@@ -110,16 +110,16 @@ def self_test(
     decision: Decision | None = None,
     before: Verdict | None = None,
 ) -> SelfTest:
-    """Plant errors in these very data and measure how many ``judge`` finds; it is cloned and stays as it is.
+    """Plant errors in these very data and measure how many the detector finds; it is cloned, not changed.
 
     Args:
-        judge: the detector with its options.
-        X: its features.
-        y: the labels as they came, errors and all.
+        detector: the detector with its options.
+        X: features.
+        y: the labels as given, with their errors.
         share: share of labels to make wrong.
         seeds: one run each; the figures are averages.
         decision: which labels are flagged; None for the detector's own threshold.
-        before: the verdict on the labels as they came, if it is there already.
+        before: the verdict on the labels as given, if it is known already.
 
     >>> from sklearn.datasets import load_digits
     >>> from eigenclean.detect import FINE
@@ -129,15 +129,14 @@ def self_test(
     """
     if not seeds:
         raise InvalidOption("self-test: seeds must name at least one run, got none")
-    judged = _judge(judge, X, y, decision) if before is None else before
-    own = judged.flagged
+    unchanged = _judge(detector, X, y, decision) if before is None else before
     runs = []
-    for seed in track(list(seeds), f"self-test of {judge.name}"):
-        planted = plant(judged.labels, share, seed)
-        runs.append(_measure(_judge(judge, X, planted.labels, decision), planted, judged.labels, own))
+    for seed in track(list(seeds), f"self-test of {detector.name}"):
+        planted = plant(unchanged.labels, share, seed)
+        runs.append(_measure(_judge(detector, X, planted.labels, decision), planted, unchanged))
     recalls = [run["recall"] for run in runs]
     return SelfTest(
-        method=judge.name,
+        method=detector.name,
         share=float(share),
         n_planted=int(np.count_nonzero(planted.wrong)),
         seeds=tuple(int(seed) for seed in seeds),
@@ -155,32 +154,36 @@ class Choice:
     """The detector that did best in the self-test.
 
     Attributes:
-        judge: the detector, not fitted.
+        detector: the chosen detector, not fitted.
         tests: the self-test of every candidate that could run, the candidates' order.
         skipped: name and reason of those that could not.
     """
 
-    judge: Detector
+    detector: Detector
     tests: Mapping[str, SelfTest]
     skipped: Mapping[str, str]
 
     @property
     def reason(self) -> str:
         """Which and why, in one sentence."""
-        own = self.tests[self.judge.name].average_precision
+        chosen = self.tests[self.detector.name].average_precision
         if len(self.tests) == 1:
-            return f"{self.judge.name} is the only candidate that can run; average precision {own:.3f}"
+            return f"{self.detector.name} is the only candidate that can run; average precision {chosen:.3f}"
         best = max(test.average_precision for test in self.tests.values())
         others = ", ".join(
-            f"{name} {test.average_precision:.3f}" for name, test in self.tests.items() if name != self.judge.name
+            f"{name} {test.average_precision:.3f}"
+            for name, test in self.tests.items()
+            if name != self.detector.name
         )
-        words = "best" if own == best else f"as well as the best, within {_CLOSE:g}, and stands first in the list"
-        return f"{self.judge.name} ranks planted errors {words}: average precision {own:.3f}; {others}"
+        how_good = (
+            "best" if chosen == best else f"as well as the best, within {_CLOSE:g}, and stands first in the list"
+        )
+        return f"{self.detector.name} ranks planted errors {how_good}: average precision {chosen:.3f}; {others}"
 
     def as_dict(self) -> dict[str, Any]:
         """What was compared, ready for JSON."""
         return {
-            "chosen": self.judge.name,
+            "chosen": self.detector.name,
             "reason": self.reason,
             "average_precision": {name: test.average_precision for name, test in self.tests.items()},
             "skipped": dict(self.skipped),
@@ -199,16 +202,16 @@ def choose(
     """The candidate that ranks planted errors best, by average precision; the first of those nearly as good."""
     tests: dict[str, SelfTest] = {}
     skipped: dict[str, str] = {}
-    for judge in track(candidates, "choosing a method"):
+    for detector in track(candidates, "choosing a method"):
         try:
-            tests[judge.name] = self_test(judge, X, y, share=share, seeds=seeds, decision=decision)
+            tests[detector.name] = self_test(detector, X, y, share=share, seeds=seeds, decision=decision)
         except MissingExtra as error:
-            skipped[judge.name] = str(error)
+            skipped[detector.name] = str(error)
     if not tests:
         raise MissingExtra(f"method auto: no candidate can run: {'; '.join(skipped.values()) or 'none given'}")
     best = max(test.average_precision for test in tests.values())
     name = next(name for name, test in tests.items() if test.average_precision >= best - _CLOSE)
-    return Choice(next(judge for judge in candidates if judge.name == name), tests, skipped)
+    return Choice(next(detector for detector in candidates if detector.name == name), tests, skipped)
 
 
 def candidate_names() -> list[str]:
@@ -216,28 +219,29 @@ def candidate_names() -> list[str]:
     return [name for name in CANDIDATES if name in DETECTORS]
 
 
-def _judge(judge: Detector, X: Array, y: Array, decision: Decision | None) -> Verdict:
-    with warnings.catch_warnings():  # what is odd about the data was said in the run on the labels as they came
+def _judge(detector: Detector, X: Array, y: Array, decision: Decision | None) -> Verdict:
+    with warnings.catch_warnings():  # warnings about the data were given when the labels as given were judged
         warnings.simplefilter("ignore", EigencleanWarning)
-        copy: Detector = clone(judge)
+        copy: Detector = clone(detector)
         return copy.fit_judge(X, y, decision=decision)
 
 
-def _measure(verdict: Verdict, planted: Planted, labels: Array, own: Bools) -> dict[str, Any]:
-    """One run; ``own`` are the flags on the labels as they came."""
+def _measure(verdict: Verdict, planted: Planted, unchanged: Verdict) -> dict[str, Any]:
+    """Quality of one run; flags that are also in the ``unchanged`` verdict may be real errors."""
     quality = detection_quality(verdict.flagged, verdict.p_clean, ~planted.wrong, verdict.score)
     found = verdict.flagged & planted.wrong
-    n, hits = verdict.n_flagged, int(np.count_nonzero(found))
-    maybe = int(np.count_nonzero(verdict.flagged & ~planted.wrong & own))
+    n, n_found = verdict.n_flagged, int(np.count_nonzero(found))
+    n_possible = int(np.count_nonzero(verdict.flagged & ~planted.wrong & unchanged.flagged))
+    suggested_right = verdict.suggested[found] == unchanged.labels[found]
     return {
         "recall": quality.noisy_recall,
-        "precision_low": hits / n if n else None,
-        "precision_high": (hits + maybe) / n if n else None,
+        "precision_low": n_found / n if n else None,
+        "precision_high": (n_found + n_possible) / n if n else None,
         "average_precision": quality.average_precision,
-        "suggestion_accuracy": float(np.mean(verdict.suggested[found] == labels[found])) if hits else None,
+        "suggestion_accuracy": float(np.mean(suggested_right)) if n_found else None,
     }
 
 
 def _mean(values: Any) -> float | None:
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

@@ -1,4 +1,4 @@
-"""A whole training run: data in, noise if wanted, a model and everything about the run out."""
+"""`eigenclean train`: from a source, with noise if wanted, to a model, a verdict and a report in a folder."""
 
 import os
 import time
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array
+from eigenclean.deprecation import renamed_names
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.metrics import score_verdict
 from eigenclean.names import check_name
@@ -25,19 +26,19 @@ from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.inputs import take_rows
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
-from eigenclean.workflows.train_callbacks import Rounds, SelectionQuality
+from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_report import write_run_report
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
 
 
 @dataclass(frozen=True)
-class Run:
-    """What came of a run.
+class TrainingRun:
+    """The result of a training run.
 
     Attributes:
         model: the trained classifier.
         facts: of the run: recipe, net, seconds, accuracies; "quality" of the verdict when the truth is known.
-        is_main: whether this process is the one that writes and talks.
+        is_main: whether this process is the one that writes files and prints.
     """
 
     model: RobustClassifier
@@ -46,20 +47,20 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How to run: everything but the data.
+class TrainingOptions:
+    """How to train: everything but the data.
 
     Attributes:
-        recipe: what to do.
+        recipe: the training method.
         net: a name from `NETS`; None for the recipe's own.
-        noise: make labels wrong first, such as "symmetric:0.5".
-        validation: share of each class that is set apart, and corrupted as the rest is.
-        seed: of everything random.
+        noise: noise to add to the labels first, such as "symmetric:0.5".
+        validation: share of each class that is held out for validation, and corrupted like the rest.
+        seed: seed of everything random.
         device: "cpu", or None for the best there is.
         mixed_precision: "no", "fp16" or "bf16".
         net_options: options of the network.
-        tensorboard: whether to write logs for it.
-        command: how it was called, for the report.
+        tensorboard: whether to write TensorBoard logs.
+        command: the command line, for the report.
     """
 
     recipe: Recipe
@@ -76,65 +77,75 @@ class Plan:
 
 def run_training(
     data: Source,
-    plan: Plan,
+    options: TrainingOptions,
     folder: Path,
     *,
     validation: Source | None = None,
     test: Source | None = None,
     resume: bool = False,
     decisions: ReviewedLabels | None = None,
-) -> Run:
-    """Train; write model, verdict, metrics and report into ``folder``. ``resume`` goes on where it stopped.
+) -> TrainingRun:
+    """Train, and write model, verdict, metrics and report into ``folder``.
 
-    ``decisions`` of people count: their labels, what they confirmed is always learned, what they removed never.
+    Args:
+        data: what to learn from.
+        options: how to train.
+        folder: where the results go.
+        validation: samples to choose the best epoch by, unless ``options.validation`` holds some out.
+        test: samples whose accuracy is measured.
+        resume: continue an interrupted run in this folder.
+        decisions: labels that people reviewed: theirs replace the given ones, what they confirmed is always learned
+            from, and what they removed never.
     """
     started = time.perf_counter()
-    if decisions is not None and plan.noise is not None:
+    if decisions is not None and options.noise is not None:
         raise InvalidOption("noise would undo what people decided: give --noise or --patch, not both")
     if decisions is not None:
         data = data.relabelled(decisions.labels)
-    there = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
-    net = plan.recipe.net if plan.net is None else plan.net
+    kept = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
+    net = options.recipe.net if options.net is None else options.net
     check_name(net, NETS, by="eigenclean train", what="net")
     inputs = _inputs(data, net)
-    # The split goes by the labels of the source, which are the right ones when noise is made here.
-    apart = held_out(data.labels, plan.validation, random_state=plan.seed)
-    parts = {True: np.flatnonzero(~apart & there), False: np.flatnonzero(apart & there)}
-    known, other = (_corrupted(data, inputs, parts[learned], plan, learned) for learned in (True, False))
-    given = {
-        learned: data.labels[parts[learned]] if noisy is None else noisy.labels
-        for learned, noisy in ((True, known), (False, other))
+    # The split is stratified by the labels of the source, which are the right ones when noise is added here.
+    is_validation = held_out(data.labels, options.validation, random_state=options.seed)
+    rows = {True: np.flatnonzero(~is_validation & kept), False: np.flatnonzero(is_validation & kept)}
+    noisy_train, noisy_validation = (
+        _corrupted(data, inputs, rows[learned], options, learned) for learned in (True, False)
+    )
+    labels = {
+        learned: data.labels[rows[learned]] if noisy is None else noisy.labels
+        for learned, noisy in ((True, noisy_train), (False, noisy_validation))
     }
-    watching = _callbacks(folder, known, given[True], plan)
+    callbacks = _callbacks(folder, noisy_train, labels[True], options)
     model = RobustClassifier(
-        plan.recipe,
+        options.recipe,
         net=net,
-        net_options=dict(plan.net_options) or None,
-        random_state=plan.seed,
-        device=plan.device,
-        mixed_precision=plan.mixed_precision,
-        callbacks=watching,
+        net_options=dict(options.net_options) or None,
+        random_state=options.seed,
+        device=options.device,
+        mixed_precision=options.mixed_precision,
+        callbacks=callbacks,
     )
     model.fit(
-        inputs if len(parts[True]) == len(data) else take_rows(inputs, parts[True]),
-        given[True],
-        ids=data.ids[parts[True]],
-        validation=(take_rows(inputs, parts[False]), given[False]) if len(parts[False]) else _pair(validation, net),
+        inputs if len(rows[True]) == len(data) else take_rows(inputs, rows[True]),
+        labels[True],
+        ids=data.ids[rows[True]],
+        validation=(take_rows(inputs, rows[False]), labels[False]) if len(rows[False]) else _pair(validation, net),
         test=_pair(test, net),
         folder=folder,
         resume=resume,
-        trusted=None if decisions is None else decisions.verified[parts[True]],
+        trusted=None if decisions is None else decisions.verified[rows[True]],
     )
-    facts = _facts(model, plan, net, data, time.perf_counter() - started)
+    facts = _facts(model, options, net, data, time.perf_counter() - started)
     if decisions is not None:
         facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
-    if known is not None:  # the right labels come in here, after all learning
-        facts |= {"noise": plan.noise, "quality": score_verdict(model.verdict_, known.truth).as_dict()}
-    main = int(os.environ.get("RANK", "0")) == 0
-    if main:
+    if noisy_train is not None:  # the truth is read here, after all learning
+        facts |= {"noise": options.noise, "quality": score_verdict(model.verdict_, noisy_train.truth).as_dict()}
+    is_main = int(os.environ.get("RANK", "0")) == 0
+    if is_main:
         model.save(folder, **facts)
-        write_run_report(folder, model, facts, watching, source=data.name, command=plan.command)
-    return Run(model, facts, main)
+        write_run_report(folder, model, facts, callbacks, source=data.name, command=options.command)
+    return TrainingRun(model, facts, is_main)
 
 
 def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
@@ -142,39 +153,43 @@ def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
 
 
 def _inputs(data: Source, net: str) -> Any:
-    """Images for networks of images, features for the others; a sentence when the source has not what is needed."""
+    """Images for networks of images, features for the others; an error when the source has neither."""
     if not takes_images(net) and not isinstance(data, RawSource):
         return data.features()
     if data.images is None:
         if isinstance(data, RawSource):
-            data.features()  # says what to do with texts
+            data.features()  # raises the error that says what to do with texts
         raise InvalidData(f"net {net} needs images, but {data.name} has features only; take the net mlp or linear")
     return data.images
 
 
-def _corrupted(data: Source, inputs: Any, rows: Array, plan: Plan, learned: bool) -> Corruption | None:
-    """Noise for one part; validation samples are drawn on their own."""
-    if plan.noise is None or len(rows) == 0:
+def _corrupted(
+    data: Source, inputs: Any, rows: Array, options: TrainingOptions, learned: bool
+) -> Corruption | None:
+    """Noise for the training or the validation rows, drawn independently."""
+    if options.noise is None or len(rows) == 0:
         return None
-    noise = parse_noise(plan.noise)
+    noise = parse_noise(options.noise)
     features = inputs[rows].reshape(len(rows), -1) if isinstance(noise, Instance) else None
-    seed = plan.seed if learned else np.random.default_rng([plan.seed, 1])
+    seed = options.seed if learned else np.random.default_rng([options.seed, 1])
     return corrupt(data.labels[rows], noise, random_state=seed, features=features, classes=np.unique(data.labels))
 
 
-def _callbacks(folder: Path, known: Corruption | None, given: Array, plan: Plan) -> list[Callback]:
-    truth = None if known is None else known.truth
-    watching: list[Callback] = [Rounds(folder, truth), TrainedEigenvectors(truth, given)]
-    if known is not None:
-        watching.append(SelectionQuality(known.truth, known.labels))
-    if plan.tensorboard:
+def _callbacks(folder: Path, noisy: Corruption | None, labels: Array, options: TrainingOptions) -> list[Callback]:
+    truth = None if noisy is None else noisy.truth
+    callbacks: list[Callback] = [SelectionHistory(folder, truth), TrainedEigenvectors(truth, labels)]
+    if noisy is not None:
+        callbacks.append(SelectionQuality(noisy.truth, noisy.labels))
+    if options.tensorboard:
         from eigenclean.train.tensorboard import TensorBoard
 
-        watching.append(TensorBoard(folder / "tensorboard"))
-    return watching
+        callbacks.append(TensorBoard(folder / "tensorboard"))
+    return callbacks
 
 
-def _facts(model: RobustClassifier, plan: Plan, net: str, data: Source, seconds: float) -> dict[str, Any]:
+def _facts(
+    model: RobustClassifier, options: TrainingOptions, net: str, data: Source, seconds: float
+) -> dict[str, Any]:
     best, last = model.history_[model.best_epoch_ - 1], model.history_[-1]
     facts = {
         "recipe": model.recipe_.name,
@@ -189,6 +204,12 @@ def _facts(model: RobustClassifier, plan: Plan, net: str, data: Source, seconds:
         if name in last:
             facts |= {f"{name}_best": best[name], f"{name}_last": last[name]}
     if "test_accuracy" in last:  # as semi-supervised methods are reported: without validation samples
-        found = [record["test_accuracy"] for record in model.history_]
-        facts |= {"test_accuracy_highest": max(found), "test_accuracy_last_ten": float(np.mean(found[-10:]))}
+        accuracies = [record["test_accuracy"] for record in model.history_]
+        facts |= {
+            "test_accuracy_highest": max(accuracies),
+            "test_accuracy_last_ten": float(np.mean(accuracies[-10:])),
+        }
     return facts
+
+
+__getattr__ = renamed_names(__name__, {"Plan": "TrainingOptions", "Run": "TrainingRun"})

@@ -1,4 +1,4 @@
-"""What can be seen of a run from outside: how good its selections are, and how they develop."""
+"""Callbacks of a training run that record its selections: their quality, and how they develop over the epochs."""
 
 import json
 from pathlib import Path
@@ -18,36 +18,36 @@ BINS = 40
 
 
 class SelectionQuality(Callback):
-    """Adds precision, recall and F of what was learned from to every epoch's record; right labels are positive.
+    """Adds precision, recall and F of the selected samples to every epoch's record; right labels are positive.
 
-    The truth is here alone: it reaches the record, and nothing that learns. Of two networks the means are taken.
+    The truth reaches the record only, and nothing that learns. With two networks the record has their means.
 
     Args:
         truth: the right labels of the training samples, in their order.
-        given: the labels as given.
+        labels: the labels as given.
     """
 
-    def __init__(self, truth: Truth, given: Array) -> None:
-        self._clean = truth.is_clean(given)
+    def __init__(self, truth: Truth, labels: Array) -> None:
+        self._is_clean = truth.is_clean(labels)
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
-        """Measure."""
-        found = [self._quality(state.trained_on) for state in engine.network_states]
+        """Measure what this epoch was trained on."""
+        qualities = [self._quality(state.trained_on) for state in engine.network_states]
         for name in ("precision", "recall", "f"):
-            record[name] = float(np.mean([getattr(one, name) for one in found]))
+            record[name] = float(np.mean([getattr(quality, name) for quality in qualities]))
 
     def _quality(self, kept: Bools) -> Any:
-        return detection_quality(~kept, kept.astype(np.float64), self._clean)
+        return detection_quality(~kept, kept.astype(np.float64), self._is_clean)
 
 
-class Rounds(Callback):
-    """Keeps, epoch by epoch, which share of each class is learned from, and the scores of each selection.
+class SelectionHistory(Callback):
+    """Records, for every epoch, the share of each class that was trained on, and the scores of each selection.
 
-    Everything goes into ``rounds.jsonl``, from which a resumed run goes on.
+    The records are kept in ``rounds.jsonl``, from which a resumed run continues.
 
     Args:
         folder: of the run.
-        truth: the right labels, if they are known: then the histograms show them apart.
+        truth: the right labels, if they are known: then the histograms count right and wrong labels.
     """
 
     def __init__(self, folder: Path, truth: Truth | None = None) -> None:
@@ -56,24 +56,24 @@ class Rounds(Callback):
         self.records: list[dict[str, Any]] = []
 
     def on_train_begin(self, engine: Any) -> None:
-        """Take up what an interrupted run has left."""
+        """Continue the records of an interrupted run."""
         if engine.is_main:
             clear_leftovers(self.path)
         if engine.epochs_done and self.path.exists():
-            there = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
-            self.records = [one for one in there if one["epoch"] <= engine.epochs_done]
+            saved = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+            self.records = [record for record in saved if record["epoch"] <= engine.epochs_done]
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
-        """Note this epoch."""
+        """Add a record of this epoch."""
         state, codes, k = engine.network_states[0], engine.pool.codes.cpu().numpy(), engine.pool.n_classes
         kept = np.bincount(codes[state.trained_on], minlength=k) / np.maximum(np.bincount(codes, minlength=k), 1)
-        line: dict[str, Any] = {"epoch": record["epoch"], "kept_by_class": [round(float(x), 4) for x in kept]}
+        entry: dict[str, Any] = {"epoch": record["epoch"], "kept_by_class": [round(float(x), 4) for x in kept]}
         verdict = engine.verdicts[0]
         if record["selected"] and verdict is not None:
-            line["scores"] = score_histogram(verdict.score, self._groups(verdict))
-        self.records.append(line)
+            entry["scores"] = score_histogram(verdict.score, self._groups(verdict))
+        self.records.append(entry)
         if engine.is_main:
-            write_text(self.path, "".join(json.dumps(one) + "\n" for one in self.records))
+            write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in self.records))
 
     def _groups(self, verdict: Any) -> dict[str, Bools]:
         if self.truth is None:
@@ -83,7 +83,7 @@ class Rounds(Callback):
 
 
 def score_histogram(scores: Array, groups: dict[str, Bools]) -> dict[str, Any]:
-    """Counts of each group in equal bins, without the stray values at both ends.
+    """Counts of each group in equal bins between the 0.2 and 99.8 % quantiles; outliers are in the outer bins.
 
     >>> score_histogram(np.array([0.0, 1.0]), {"kept": np.array([True, False])})["kept"][0]
     1

@@ -1,4 +1,4 @@
-"""The page about a training run: how accuracy and selection developed, and the last verdict."""
+"""The report of a training run: accuracy and selection by epoch, class eigenvectors, and the last verdict."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,8 +8,8 @@ from eigenclean.files import write_text
 from eigenclean.report import render_page, summarize
 from eigenclean.report.figures.histogram import histogram
 from eigenclean.report.formatting import plain
-from eigenclean.train import RobustClassifier
-from eigenclean.workflows.train_callbacks import BINS, Rounds
+from eigenclean.train import Callback, ComponentSpec, RobustClassifier
+from eigenclean.workflows.train_callbacks import BINS, SelectionHistory
 from eigenclean.workflows.trained_eigenvectors import EigenvectorFigure, TrainedEigenvectors
 
 REPORT = "report.html"
@@ -19,36 +19,36 @@ _ACCURACY = (
     ("test_accuracy", "test"),
 )
 _SELECTION = (("kept_fraction", "kept"), ("precision", "precision"), ("recall", "recall"), ("f", "F"))
-_MOST_CLASSES = 100
-_MOST_ROUNDS = 4
+_MAX_CLASSES = 100
+_MAX_PANELS = 4
 
 
 def write_run_report(
     folder: Path,
     model: RobustClassifier,
     facts: Mapping[str, Any],
-    watching: Sequence[Any],
+    callbacks: Sequence[Callback],
     *,
     source: str,
     command: str | None = None,
 ) -> None:
     """Write ``report.html``: one self-contained page."""
-    rounds = next((one.records for one in watching if isinstance(one, Rounds)), [])
-    eigenvectors = next((one.figures for one in watching if isinstance(one, TrainedEigenvectors)), [])
-    summary = summarize_run(model, facts, rounds, eigenvectors, source=source, command=command)
+    selections = next((each.records for each in callbacks if isinstance(each, SelectionHistory)), [])
+    eigenvectors = next((each.figures for each in callbacks if isinstance(each, TrainedEigenvectors)), [])
+    summary = summarize_run(model, facts, selections, eigenvectors, source=source, command=command)
     write_text(folder / REPORT, render_run(summary))
 
 
 def summarize_run(
     model: RobustClassifier,
     facts: Mapping[str, Any],
-    rounds: Sequence[Mapping[str, Any]],
+    selections: Sequence[Mapping[str, Any]],
     eigenvectors: Sequence[EigenvectorFigure] = (),
     *,
     source: str,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """All that the page says, as plain values."""
+    """Everything that the page shows: plain values, and figures as SVG."""
     history = model.history_
     verdict = summarize(model.verdict_, quality=facts.get("quality"))
     return {
@@ -59,26 +59,26 @@ def summarize_run(
         "accuracy": _series(history, _ACCURACY),
         "loss": _series(history, (("loss", "loss"),)),
         "selection": _series(history, _SELECTION),
-        "classes": _by_class(model, rounds),
-        "panels": [_panel(one) for one in _chosen([one for one in rounds if "scores" in one])],
+        "classes": _kept_by_class(model, selections),
+        "panels": [_panel(entry) for entry in _evenly_spaced([entry for entry in selections if "scores" in entry])],
         "eigenvectors": list(eigenvectors),
         "verdict": {name: verdict[name] for name in ("headline", "classes", "suspects", "evaluation")},
     }
 
 
 def render_run(summary: Mapping[str, Any]) -> str:
-    """The page for what `summarize_run` gave."""
+    """The page for a summary from `summarize_run`."""
     return render_page("train.html", summary, package="eigenclean.workflows")
 
 
-def _series(history: Sequence[Mapping[str, Any]], wanted: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def _series(history: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "x": [record["epoch"] for record in history if key in record],
             "y": [record[key] for record in history if key in record],
         }
-        for key, name in wanted
+        for key, name in columns
         if any(key in record for record in history)
     ]
 
@@ -89,38 +89,43 @@ def _stage(number: int, stage: Any) -> dict[str, Any]:
         "number": number,
         "epochs": stage.epochs,
         "select": f"{stage.select.kind} {detector}" if detector else stage.select.kind,
-        "loss": repr(stage.loss)[5:-1].replace("'", ""),
-        "step": repr(stage.step)[5:-1].replace("'", ""),
+        "loss": _component(stage.loss),
+        "step": _component(stage.step),
         "refresh": stage.refresh,
         "warm_up": stage.warm_up,
     }
 
 
-def _by_class(model: RobustClassifier, rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Share of each class that was learned from in the last epoch, the smallest first."""
-    if not rounds:
+def _component(spec: ComponentSpec) -> str:
+    """A loss or step with its options, as one reads it: ``gce, q=0.7``."""
+    return ", ".join([spec.name, *(f"{key}={value}" for key, value in spec.options.items())])
+
+
+def _kept_by_class(model: RobustClassifier, selections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Share of each class that the last epoch was trained on, the smallest first."""
+    if not selections:
         return []
-    shares = rounds[-1]["kept_by_class"]
+    shares = selections[-1]["kept_by_class"]
     rows = [
         {"label": plain(label), "kept": share} for label, share in zip(model.classes_.tolist(), shares, strict=True)
     ]
-    return sorted(rows, key=lambda row: float(row["kept"]))[:_MOST_CLASSES]
+    return sorted(rows, key=lambda row: float(row["kept"]))[:_MAX_CLASSES]
 
 
-def _chosen(rounds: list[Any]) -> list[Any]:
-    """A few of them, first and last among them."""
-    if len(rounds) <= _MOST_ROUNDS:
-        return rounds
-    return [rounds[round(number * (len(rounds) - 1) / (_MOST_ROUNDS - 1))] for number in range(_MOST_ROUNDS)]
+def _evenly_spaced(entries: list[Any]) -> list[Any]:
+    """At most ``_MAX_PANELS`` entries, the first and the last among them."""
+    if len(entries) <= _MAX_PANELS:
+        return entries
+    return [entries[round(number * (len(entries) - 1) / (_MAX_PANELS - 1))] for number in range(_MAX_PANELS)]
 
 
-def _panel(one: Mapping[str, Any]) -> dict[str, Any]:
-    """What the histogram of the label report draws, for a round: right labels where it has kept ones."""
-    scores = one["scores"]
+def _panel(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of one selection as a histogram: right and wrong labels, or kept and flagged ones."""
+    scores = entry["scores"]
     known = "right" in scores
     kept, flagged = (scores["right"], scores["wrong"]) if known else (scores["kept"], scores["flagged"])
-    drawn = {
-        "label": f"epoch {one['epoch']}",
+    histogram_values = {
+        "label": f"epoch {entry['epoch']}",
         "low": scores["low"],
         "high": scores["high"],
         "kept": kept,
@@ -131,4 +136,4 @@ def _panel(one: Mapping[str, Any]) -> dict[str, Any]:
         "boundary": None,
     }
     assert len(kept) == BINS
-    return {"epoch": one["epoch"], "known": known, "picture": histogram(drawn)}
+    return {"epoch": entry["epoch"], "known": known, "figure": histogram(histogram_values)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.train import Callback, Recipe, RobustClassifier, augmentation_by_name
-from eigenclean.workflows.train_callbacks import SelectionQuality
+from eigenclean.workflows import SelectionQuality
 from eigenclean_lab.bench.training.measure import TrainingClock
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import Case, make_case

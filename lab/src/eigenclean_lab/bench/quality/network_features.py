@@ -2,7 +2,7 @@
 
 from eigenclean.arrays import Array
 from eigenclean.extras import require
-from eigenclean.workflows.demo import network_features
+from eigenclean.workflows import network_features
 
 
 def digits_features(pixels: Array, labels: Array, seed: int) -> Array:

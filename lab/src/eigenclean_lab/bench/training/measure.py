@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from eigenclean.train import Callback, RobustClassifier
-from eigenclean.workflows.train_callbacks import SelectionQuality
+from eigenclean.workflows import SelectionQuality
 from eigenclean_lab.bench.training.recipes import make_recipe
 from eigenclean_lab.bench.training.settings import TrainingCase
 

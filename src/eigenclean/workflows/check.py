@@ -1,0 +1,89 @@
+"""`eigenclean check`: run the gate on data, or on the verdict of an earlier run."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from eigenclean.arrays import Bools
+from eigenclean.detect import Detector
+from eigenclean.detect.decisions import Decision
+from eigenclean.errors import InvalidData
+from eigenclean.patch import KEEP, RELABEL, REMOVE, Patch
+from eigenclean.verdict import FILE, Verdict
+from eigenclean.workflows.embedding import EmbeddingOptions, embed
+from eigenclean.workflows.gate import Gate
+from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.source_options import PatchOptions, SourceOptions
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """How sources are checked.
+
+    Attributes:
+        max_noise: the largest share of wrong labels that passes.
+        detector: judges data that have no verdict yet.
+        decision: which labels are named; None for the detector's own threshold.
+        patch: what people decided about the labels.
+        reading: how sources are opened.
+        embedding: how images and texts become features.
+    """
+
+    max_noise: float
+    detector: Detector | None = None
+    decision: Decision | None = None
+    patch: PatchOptions | None = None
+    reading: SourceOptions = field(default_factory=SourceOptions)
+    embedding: EmbeddingOptions = field(default_factory=EmbeddingOptions)
+
+
+def is_run(path: str | Path) -> bool:
+    """Whether the path is a folder with a verdict."""
+    return (Path(path) / FILE).is_file()
+
+
+def check_run(run: Path, request: CheckRequest) -> Gate:
+    """Check the verdict in a folder that `eigenclean detect` wrote."""
+    verdict = Verdict.load(run)
+    settled, removed = (None, None) if request.patch is None else _decided_rows(verdict, run, request.patch)
+    rule = request.decision
+    flagged = None if rule is None else rule.flags(verdict.p_clean, verdict.score)
+    return Gate.of(verdict, str(run), request.max_noise, settled=settled, removed=removed, flagged=flagged)
+
+
+def check_source(source: str, request: CheckRequest, *, notify: Notify = ignore) -> Gate:
+    """Judge a source and check the verdict; nothing is written."""
+    assert request.detector is not None
+    data = request.reading.open(source, raw=request.embedding.encoder is not None)
+    settled = removed = None
+    if request.patch is not None:
+        decisions = request.patch.decisions(data)
+        data = data.relabelled(decisions.labels)
+        settled, removed = decisions.verified, decisions.removed
+    if request.embedding.needed_for(data):
+        data = embedded = embed(data, request.embedding, notify=notify)
+        if settled is not None and removed is not None:  # rows that cannot be read have no features
+            settled, removed = settled[embedded.rows], removed[embedded.rows]
+    features = data.features()
+    verdict = request.detector.fit_judge(features, data.labels, ids=data.ids, decision=request.decision)
+    return Gate.of(verdict, source, request.max_noise, settled=settled, removed=removed)
+
+
+def _decided_rows(verdict: Verdict, run: Path, options: PatchOptions) -> tuple[Bools, Bools]:
+    """Which rows of the run people have settled, and which they have removed."""
+    patch = Patch.load(options.path)
+    data_hash = json.loads((run / "summary.json").read_text(encoding="utf-8")).get("data_hash")
+    if not options.by_id and data_hash != patch.data_hash:
+        raise InvalidData(
+            f"{run} is not about the data that {options.path} was made for (data hash {data_hash}, expected "
+            f"{patch.data_hash}); if equal ids are enough, add --by-id"
+        )
+    unknown = patch.ids[~np.isin(patch.ids, verdict.ids)]
+    if len(unknown):
+        raise InvalidData(f"{run} has no sample {unknown[0].item()!r}, about which {options.path} decides")
+    return (
+        np.isin(verdict.ids, patch.ids[patch.is_(KEEP) | patch.is_(RELABEL)]),
+        np.isin(verdict.ids, patch.ids[patch.is_(REMOVE)]),
+    )

@@ -1,0 +1,67 @@
+"""`eigenclean export`: the verdict of a run as a file for another tool."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eigenclean.errors import EigencleanError
+from eigenclean.names import check_name
+from eigenclean.report.exports import EXPORTS, Rows
+from eigenclean.sources import Source, reopen
+from eigenclean.verdict import Verdict
+from eigenclean.workflows.notify import Notify, ignore
+
+
+@dataclass(frozen=True)
+class Exported:
+    """How many rows were written, and whether these are all samples or the flagged ones."""
+
+    n_rows: int
+    all_rows: bool
+
+
+def export_run(
+    run: Path,
+    to: str,
+    out: Path,
+    *,
+    all_rows: bool | None = None,
+    images: Path | None = None,
+    notify: Notify = ignore,
+) -> Exported:
+    """Write the verdict in the folder ``run`` for the tool ``to``.
+
+    Args:
+        run: folder that `run_detect` wrote.
+        to: a name in `EXPORTS`.
+        out: the file to write.
+        all_rows: all samples in their order, or the flagged ones, worst first; None for what the tool is used for.
+        images: folder in which the ids are names of image files.
+        notify: told when texts and images are left out, because the data have changed.
+    """
+    check_name(to, EXPORTS, by="eigenclean export", what="--to")
+    export = EXPORTS[to]
+    export.check_path(out, to)
+    verdict = Verdict.load(run)
+    everything = export.everything if all_rows is None else all_rows
+    rows = np.arange(len(verdict)) if everything else verdict.suspects()
+    export.write(Rows(verdict, rows, _source(run, notify), images), out)
+    return Exported(len(rows), everything)
+
+
+def _source(run: Path, notify: Notify) -> Source | None:
+    """The data of the run, for their texts and images, if they can be opened and have not changed."""
+    try:
+        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        record = summary.get("source")
+        if not isinstance(record, dict):
+            return None
+        source = reopen(record)
+        if source.data_hash() != summary.get("data_hash"):
+            notify(f"note: {source.name} has changed since the run, so its texts and images are left out")
+            return None
+        return source
+    except (OSError, ValueError, EigencleanError):
+        return None

@@ -1,0 +1,54 @@
+"""How a source is opened: the options that every workflow on data shares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eigenclean.patch import Patch
+from eigenclean.sources import Source, open_source, source_record
+from eigenclean.sources.relabel import ReviewedLabels, reviewed_labels
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What `eigenclean.sources.open_source` is told beside the path; see there."""
+
+    labels: Path | None = None
+    label_column: str | None = None
+    feature_columns: Sequence[str] | None = None
+    id_column: str | None = None
+    text_column: str | None = None
+    image_column: str | None = None
+    image_root: Path | None = None
+
+    def open(self, source: str, *, raw: bool = False, split: str | None = None) -> Source:
+        """Open a source; with ``raw`` as images or texts, though it may have features."""
+        return open_source(
+            source,
+            labels=self.labels,
+            label_column=self.label_column,
+            feature_columns=self.feature_columns,
+            id_column=self.id_column,
+            text_column=self.text_column,
+            image_column=self.image_column,
+            image_root=self.image_root,
+            raw=raw,
+            split=split,
+        )
+
+    def record(self, source: str) -> dict[str, Any]:
+        """The source and these options for ``summary.json``, so that review and export can open it again."""
+        return source_record(source, **vars(self))
+
+
+@dataclass(frozen=True)
+class PatchOptions:
+    """A patch of decisions by people, and whether equal ids are enough to match it to the data."""
+
+    path: Path
+    by_id: bool = False
+
+    def decisions(self, data: Source) -> ReviewedLabels:
+        """What people decided about these data; `InvalidData` when the patch is about others."""
+        return reviewed_labels(data, Patch.load(self.path), by_id=self.by_id, name=str(self.path))
