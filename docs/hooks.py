@@ -137,7 +137,7 @@ def _on_other_pages() -> dict[str, str]:
         documented |= {_path(kind): f"[{title}]({page}#{_anchor(name)})" for name, kind in table.items()}
         documented |= {_path(parent): f"[{title}]({page})" for parent in _shared_bases(table, base)}
     for name, entry in ENCODERS.items():
-        documented[f"{entry.module}.{entry.kind}"] = f"[Encoders](encoders.md#{_anchor(name)})"
+        documented[f"{entry.module}.{entry.class_name}"] = f"[Encoders](encoders.md#{_anchor(name)})"
     documented[TRAINED_ENCODER] = "[Encoders](encoders.md#trained)"
     return documented
 
@@ -197,14 +197,14 @@ def encoders_page(results: Path) -> str:
     """The encoders with what they are, what they need and their options, and what was measured with them."""
     lines = ["# Encoders", "", _ENCODERS, "", "| Name | What it is | Install |", "|---|---|---|"]
     for name, entry in ENCODERS.items():
-        shown = name if entry.takes is None else f"{name}:…"
-        lines.append(f"| [`{shown}`](#{_anchor(name)}) | {_cell(entry.says)} | `pip install {entry.pip}` |")
+        shown = name if entry.argument is None else f"{name}:…"
+        lines.append(f"| [`{shown}`](#{_anchor(name)}) | {_cell(entry.summary)} | `pip install {entry.pip}` |")
     lines.append("| `trained` | a small network trained on these very labels | `pip install 'eigenclean[train]'` |")
     if results.exists():
         lines += _measured(json.loads(results.read_text(encoding="utf-8")))
     described: dict[str, str] = {}
     for name, entry in ENCODERS.items():
-        path = f"{entry.module}.{entry.kind}"
+        path = f"{entry.module}.{entry.class_name}"
         lines += ["", f"## {name} {{ #{_anchor(name)} }}"]
         if path in described:
             lines += ["", f"See [{described[path]}](#{_anchor(described[path])})."]

@@ -46,7 +46,7 @@ def main() -> None:
     source = open_source(options.folder)  # labels are the names of the folders
     name = options.encoder or best_encoder("image")[0]
     data = embed_source(source, make_encoder(name))  # embeddings are cached by content
-    for unreadable in data.bad:
+    for unreadable in data.skipped:
         sys.stdout.write(f"left out: {unreadable.reason}\n")
 
     verdict = detector().judge(data.features(), data.labels, ids=data.ids)

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_digits
 
 from eigenclean.cli import console
-from eigenclean.features.encoders.package import is_installed
+from eigenclean.features.encoders.loading import is_installed
 from eigenclean.sources import open_source
 
 needs_images = pytest.mark.skipif(

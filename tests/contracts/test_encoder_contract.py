@@ -8,7 +8,7 @@ from PIL import Image
 
 from eigenclean.arrays import Array
 from eigenclean.features import ENCODERS, Encoder, make_encoder
-from eigenclean.features.encoders.package import is_installed
+from eigenclean.features.encoders.loading import is_installed
 
 RNG = np.random.default_rng(0)
 CONTENTS: dict[str, list[Any]] = {
@@ -24,9 +24,9 @@ def alone(name: str) -> str:
     return f"{name}?size=64" if name.startswith("efficientnet") else name
 
 
-@pytest.fixture(scope="module", params=[name for name, entry in ENCODERS.items() if entry.takes is None])
+@pytest.fixture(scope="module", params=[name for name, entry in ENCODERS.items() if entry.argument is None])
 def encoder(request: pytest.FixtureRequest) -> Encoder:
-    missing = [library for library in ENCODERS[request.param].needs if not is_installed(library)]
+    missing = [library for library in ENCODERS[request.param].requires if not is_installed(library)]
     if missing:
         pytest.skip(f"needs {missing[0]}: pip install {ENCODERS[request.param].pip}")
     return make_encoder(alone(request.param), device="cpu")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eigenclean.features.encoders.package import is_installed
+from eigenclean.features.encoders.loading import is_installed
 
 ROOT = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = {

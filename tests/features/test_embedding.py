@@ -101,7 +101,7 @@ def test_every_row_gets_its_own_features(photos: Path, colours: Colours, tmp_pat
     np.testing.assert_array_equal(made.features(), expected)
     np.testing.assert_array_equal(np.concatenate([batch.features for batch in made.batches(3)]), expected)
     assert made.ids.tolist() == source.ids.tolist() and made.labels.tolist() == source.labels.tolist()
-    assert colours.encoded == 10 and made.facts()["n_computed"] == 10 and made.bad == []
+    assert colours.encoded == 10 and made.facts()["n_computed"] == 10 and made.skipped == []
     assert made.data_hash() == open_source(photos).data_hash()
 
 
@@ -149,7 +149,7 @@ def test_a_changed_file_is_embedded_again(photos: Path, colours: Colours, tmp_pa
 def test_without_a_cache_nothing_is_kept(photos: Path, colours: Colours, tmp_path: Path) -> None:
     source = open_source(photos)
     expected = slow(source, colours)
-    made = embed_source(source, colours, cache=tmp_path / "c", keep=False)
+    made = embed_source(source, colours, cache=tmp_path / "c", use_cache=False)
     assert not (tmp_path / "c").exists()
     np.testing.assert_array_equal(made.features(), expected)
 
@@ -163,10 +163,10 @@ def spoil(photos: Path) -> list[str]:
 
 
 def test_bad_files_are_named_and_left_out_and_ids_stay_aligned(photos: Path, colours: Colours) -> None:
-    expected = embed_source(open_source(photos), colours, keep=False)
+    expected = embed_source(open_source(photos), colours, use_cache=False)
     right = dict(zip(expected.ids.tolist(), expected.features().tolist(), strict=True))
     names = spoil(photos)
-    made = embed_source(open_source(photos), colours, keep=False)
+    made = embed_source(open_source(photos), colours, use_cache=False)
     assert [one["id"] for one in made.facts()["skipped"]] == names
     for one, reason in zip(made.facts()["skipped"], ("is empty", "no known format", "truncated"), strict=True):
         assert one["id"] in one["reason"] and reason in one["reason"]
@@ -182,29 +182,29 @@ def test_bad_files_are_named_and_left_out_and_ids_stay_aligned(photos: Path, col
 def test_names_that_are_no_text_do_no_harm(photos: Path, colours: Colours) -> None:
     with open(os.fsencode(photos / "cat") + b"/caf\xe9.png", "wb") as file:
         file.write(b"words")
-    (bad,) = embed_source(open_source(photos), colours, keep=False).bad
+    (bad,) = embed_source(open_source(photos), colours, use_cache=False).skipped
     assert "caf" in bad.reason and bad.reason.encode("utf-8")
 
 
 def test_a_file_that_vanishes_is_left_out_too(photos: Path, colours: Colours) -> None:
     source = open_source(photos)
     (photos / "dog" / "002.png").unlink()
-    made = embed_source(source, colours, keep=False)
-    assert len(made) == 9 and "there is no image" in made.bad[0].reason
+    made = embed_source(source, colours, use_cache=False)
+    assert len(made) == 9 and "there is no image" in made.skipped[0].reason
     assert len(made.data_hash()) == 32
 
 
 def test_strict_stops_at_the_first(photos: Path, colours: Colours) -> None:
     spoil(photos)
     with pytest.raises(InvalidData, match=r"cat/001\.png is empty.*--strict stops at the first"):
-        embed_source(open_source(photos), colours, keep=False, strict=True)
+        embed_source(open_source(photos), colours, use_cache=False, strict=True)
 
 
 def test_nothing_but_bad_files_is_an_error(tmp_path: Path, colours: Colours) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.jpg").write_text("words")
     with pytest.raises(InvalidData, match=r"none of its 1 images can be read; the first: .*x\.jpg"):
-        embed_source(open_source(tmp_path), colours, keep=False)
+        embed_source(open_source(tmp_path), colours, use_cache=False)
 
 
 class Moody(Letters):
@@ -217,18 +217,18 @@ class Moody(Letters):
 def test_features_that_are_not_finite_are_left_out(tmp_path: Path) -> None:
     source = open_source({"texts": ["aab", "bad", "cab", "abc"], "labels": [0, 1, 0, 1]})
     made = embed_source(source, Moody(), cache=tmp_path)
-    assert made.ids.tolist() == [0, 2, 3] and "row 1: the encoder letters gave numbers" in made.bad[0].reason
+    assert made.ids.tolist() == [0, 2, 3] and "row 1: the encoder letters gave numbers" in made.skipped[0].reason
     assert made.facts()["n_computed"] == 3
     np.testing.assert_array_equal(made.features(), [[2, 1, 0], [1, 1, 1], [1, 1, 1]])
     with pytest.raises(InvalidData, match="not finite"):
-        embed_source(source, Moody(), keep=False, strict=True)
+        embed_source(source, Moody(), use_cache=False, strict=True)
 
 
 def test_texts(letters: Letters, tmp_path: Path) -> None:
     texts = ["abc", " ", "cc", "", "abc", "caba", "\ud800a"]
     source = open_source({"texts": texts, "labels": [0, 1, 0, 1, 0, 1, 0], "ids": np.arange(7) + 10})
     made = embed_source(source, letters, cache=tmp_path)
-    assert made.ids.tolist() == [10, 12, 14, 15, 16] and [one.row for one in made.bad] == [1, 3]
+    assert made.ids.tolist() == [10, 12, 14, 15, 16] and [one.row for one in made.skipped] == [1, 3]
     np.testing.assert_array_equal(made.features(), [[1, 1, 1], [0, 0, 2], [1, 1, 1], [2, 1, 1], [1, 0, 0]])
     assert made.texts == ["abc", "cc", "abc", "caba", "\ud800a"]
     other = Letters()
@@ -239,7 +239,7 @@ def test_texts(letters: Letters, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", [(5, 8, 8), (5, 8, 8, 1), (5, 8, 8, 3), (5, 3, 8, 8), (5, 8, 8, 4)])
 def test_arrays_of_images(shape: tuple[int, ...], colours: Colours) -> None:
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
-    made = embed_source(open_source({"images": images, "labels": [0, 1, 0, 1, 0]}), colours, keep=False)
+    made = embed_source(open_source({"images": images, "labels": [0, 1, 0, 1, 0]}), colours, use_cache=False)
     last = np.moveaxis(images, 1, 3) if shape[1] == 3 else images
     last = last[..., None] if last.ndim == 3 else last
     expected = np.broadcast_to(last[..., :3].mean(axis=(1, 2)), (5, 3))
@@ -250,9 +250,9 @@ def test_arrays_of_images(shape: tuple[int, ...], colours: Colours) -> None:
 def test_a_source_without_such_contents_says_so(colours: Colours, letters: Letters) -> None:
     texts = open_source({"texts": ["a", "b"], "labels": [0, 1]})
     with pytest.raises(InvalidData, match="there are no images to embed, it has texts"):
-        embed_source(texts, colours, keep=False)
+        embed_source(texts, colours, use_cache=False)
     with pytest.raises(InvalidData, match="there are no texts to embed, it has neither images nor texts"):
-        embed_source(open_source((np.eye(2), [0, 1])), letters, keep=False)
+        embed_source(open_source((np.eye(2), [0, 1])), letters, use_cache=False)
 
 
 class Waiting(Colours):
@@ -270,7 +270,7 @@ class Waiting(Colours):
 
 def test_readers_work_ahead_but_not_endlessly(tmp_path: Path) -> None:
     encoder = Waiting()
-    embed_source(open_source(paint(tmp_path / "many", 80)), encoder, keep=False)
+    embed_source(open_source(paint(tmp_path / "many", 80)), encoder, use_cache=False)
     assert max(encoder.ahead) > 2 * encoder.batch  # others were read and decoded while one was encoded
     assert max(encoder.ahead) <= (embedding._THREADS + 3) * encoder.batch
 
@@ -311,7 +311,7 @@ class Ear:
 def test_progress_counts_images(photos: Path, colours: Colours) -> None:
     ear = Ear()
     with listening(ear):
-        embed_source(open_source(photos), colours, keep=False)
+        embed_source(open_source(photos), colours, use_cache=False)
     assert ear.heard == [("embedding images", 10, "images"), 4, 4, 2, "end"]
 
 

@@ -1,7 +1,9 @@
 """Encoders by name: each against the plainest way to compute the same."""
 
+import ast
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,10 +18,10 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.features import ENCODERS, best_encoder, make_encoder
 from eigenclean.features import choose as choosing
-from eigenclean.features.encoders.package import is_installed, package_folder
+from eigenclean.features.encoders.loading import is_installed, package_folder
 from eigenclean.features.encoders.preprocess import Preprocess
 from eigenclean.features.encoders.torch_module import TorchEncoder, as_features, module_digest
-from eigenclean.features.registry import BEST
+from eigenclean.features.registry import DEFAULTS
 
 RNG = np.random.default_rng(0)
 PICTURES = [Image.fromarray(RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)) for _ in range(5)]
@@ -442,13 +444,18 @@ def test_other_onnx_files_get_a_sentence(tmp_path: Path) -> None:
 # Choosing.
 
 
-def test_every_encoder_has_a_file_a_class_and_a_sentence() -> None:
+def test_every_encoder_has_a_module_with_its_class_and_a_summary() -> None:
     for name, entry in ENCODERS.items():
-        path = Path(choosing.__file__).parent / f"{entry.module.rpartition('.')[2]}.py"
-        assert f"class {entry.kind}(" in path.read_text() and entry.says and entry.pip, name
-        assert entry.needs and (entry.takes is None) == (entry.example == "")
-    for choices in BEST.values():
-        assert all(ENCODERS[name].takes is None for name, _ in choices)
+        spec = find_spec(entry.module)  # not imported: its libraries may be missing
+        assert spec is not None and spec.origin is not None, name
+        classes = [
+            node.name for node in ast.parse(Path(spec.origin).read_text()).body if isinstance(node, ast.ClassDef)
+        ]
+        assert entry.class_name in classes, name
+        assert entry.summary and entry.pip and entry.requires, name
+        assert (entry.argument is None) == (entry.example == ""), name
+    for choices in DEFAULTS.values():
+        assert all(ENCODERS[name].argument is None for name, _ in choices)
 
 
 @pytest.mark.parametrize(

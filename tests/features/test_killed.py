@@ -38,7 +38,7 @@ from eigenclean.features import registry as table
 from eigenclean.features import embedding
 from eigenclean.cli import main
 embedding._SAVE_SECONDS = 0.0
-table.ENCODERS["slow"] = table.Entry("slow_encoder", "Slow", "slow", ("numpy",))
+table.ENCODERS["slow"] = table.EncoderEntry("slow_encoder", "Slow", "slow", ("numpy",))
 main(["embed", "photos", "--encoder", "slow", "--out", sys.argv[1], "--cache", "cache", "--json"])
 """
 

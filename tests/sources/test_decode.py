@@ -125,9 +125,9 @@ def test_a_damaged_exif_tag_does_no_harm() -> None:
 def test_a_large_jpeg_is_decoded_small_enough_and_no_smaller() -> None:
     data = encoded(Image.fromarray(SMOOTH).resize((1600, 1200)), "JPEG")
     assert pixels(data).shape == (1200, 1600, 3)
-    assert pixels(data, shortest=300).shape == (300, 400, 3)
-    assert pixels(data, shortest=301).shape == (600, 800, 3)
-    assert pixels(data, shortest=2000).shape == (1200, 1600, 3)
+    assert pixels(data, min_side=300).shape == (300, 400, 3)
+    assert pixels(data, min_side=301).shape == (600, 800, 3)
+    assert pixels(data, min_side=2000).shape == (1200, 1600, 3)
 
 
 @given(st.data())
@@ -140,7 +140,7 @@ def test_damaged_bytes_are_an_image_or_a_sentence(data: st.DataObject) -> None:
     del content[data.draw(st.integers(1, len(content))) :]
     with silent_decoders():
         try:
-            assert decode(bytes(content), title="x", shortest=16).mode == "RGB"
+            assert decode(bytes(content), title="x", min_side=16).mode == "RGB"
         except InvalidData as error:
             assert str(error).startswith("x ") and "\n" not in str(error)
 

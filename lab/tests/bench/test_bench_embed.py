@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from eigenclean.features.encoders.package import is_installed
+from eigenclean.features.encoders.loading import is_installed
 from eigenclean.sources import open_source
 from eigenclean_lab.bench.embed import data, run
 from eigenclean_lab.cli.bench import bench

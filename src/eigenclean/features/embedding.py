@@ -1,4 +1,4 @@
-"""The loop: contents are read and decoded in background threads, encoded in batches, and remembered."""
+"""The embedding loop: contents are read and decoded in background threads, encoded in batches, and cached."""
 
 import os
 import time
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,137 +25,131 @@ _SAVE_SECONDS = 5.0  # a run that is killed loses at most this much work
 
 
 @dataclass(frozen=True)
-class Bad:
-    """A content that could not be embedded, and why."""
+class Skipped:
+    """A content that was left out because it could not be embedded, and why."""
 
     row: int
     reason: str
 
     def __post_init__(self) -> None:
-        # Names of files may hold bytes that are no text, and this goes into files that are.
+        # File names may hold bytes that are not UTF-8, and the reason is written to UTF-8 files.
         object.__setattr__(self, "reason", self.reason.encode("utf-8", "backslashreplace").decode())
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """What came of embedding.
+    """The result of embedding: where the features of each content are in the cache.
 
     Attributes:
-        keys: the key of each content; empty where it could not be read.
+        keys: the cache key of each content; empty where it could not be read.
         rows: row numbers of the contents that have features.
-        places: where their features are in the cache.
-        cache: where the features are.
-        bad: the others.
-        n_new: how many were computed now; the rest was known.
+        cache_rows: rows of the cache that hold their features.
+        cache: the cache.
+        skipped: the contents without features.
+        n_computed: how many were computed now; the others were in the cache.
         seconds: how long it took.
     """
 
     keys: Array
     rows: Ints
-    places: Ints
+    cache_rows: Ints
     cache: FeatureCache
-    bad: list[Bad] = field(default_factory=list)
-    n_new: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    n_computed: int = 0
     seconds: float = 0.0
 
 
 @dataclass
-class _Piece:
-    """Some rows, read and, where their features are not known, prepared."""
+class _Batch:
+    """Consecutive rows that were read and, where the cache has no features for them, prepared for the encoder."""
 
     rows: range
     keys: Array
-    places: list[int]  # of what is prepared, among the rows
+    uncached: list[int]  # offsets in ``rows`` of what is in ``prepared``
     prepared: list[Any]
-    bad: list[Bad]
+    skipped: list[Skipped]
 
 
 def embed_contents(
     contents: Contents, encoder: Encoder, cache: FeatureCache, *, strict: bool = False, threads: int = _THREADS
 ) -> Embedding:
-    """Features of all contents: computed where the cache does not know them yet.
+    """Compute the features that the cache does not have yet, and find all features in it.
 
-    What cannot be read is reported in ``bad``; with ``strict`` the first of them is an error.
+    What cannot be read is listed in ``skipped``; with ``strict`` the first such content is an error.
     """
     started = time.perf_counter()
     keys = np.full(len(contents), NO_KEY, dtype=KEY)
-    bad: list[Bad] = []
-    n_new = 0
+    skipped: list[Skipped] = []
+    n_prepared = 0
     with silent_decoders(), _saving(cache, encoder) as writer:
-        for piece in _pieces(contents, encoder, cache, threads):
-            keys[piece.rows.start : piece.rows.stop] = piece.keys
-            bad += piece.bad
+        for batch in _read_ahead(contents, encoder, cache, threads):
+            keys[batch.rows.start : batch.rows.stop] = batch.keys
+            skipped += batch.skipped
             if strict:
-                _stop_at(bad)
-            n_new += len(piece.prepared)
-            writer.put(piece)
-    bad += writer.bad
+                _refuse(skipped)
+            n_prepared += len(batch.prepared)
+            writer.put(batch)
+    skipped += writer.skipped
     if strict:
-        _stop_at(bad)
-    refused = np.array([one.row for one in bad], dtype=np.intp)
-    good = np.ones(len(contents), dtype=bool)
-    good[refused] = False
-    rows = np.flatnonzero(good)
-    places = cache.find(keys[rows])
-    assert (places >= 0).all()
-    bad.sort(key=lambda one: one.row)
-    return Embedding(keys, rows, places, cache, bad, n_new - len(writer.bad), time.perf_counter() - started)
+        _refuse(skipped)
+    embedded = np.ones(len(contents), dtype=bool)
+    embedded[[content.row for content in skipped]] = False
+    rows = np.flatnonzero(embedded)
+    cache_rows = cache.find(keys[rows])
+    assert (cache_rows >= 0).all()
+    skipped.sort(key=lambda content: content.row)
+    n_computed = n_prepared - len(writer.skipped)
+    return Embedding(keys, rows, cache_rows, cache, skipped, n_computed, time.perf_counter() - started)
 
 
-def _stop_at(bad: list[Bad]) -> None:
-    if bad:
-        first = min(bad, key=lambda one: one.row)
+def _refuse(skipped: list[Skipped]) -> None:
+    if skipped:
+        first = min(skipped, key=lambda content: content.row)
         raise InvalidData(f"{first.reason} (and --strict stops at the first)")
 
 
-def _pieces(contents: Contents, encoder: Encoder, cache: FeatureCache, threads: int) -> Iterator[_Piece]:
-    """All rows in order, a batch at a time; the next few are being read while one is encoded."""
-    n_rows, step, shortest = len(contents), encoder.batch, encoder.shortest()
+def _read_ahead(contents: Contents, encoder: Encoder, cache: FeatureCache, threads: int) -> Iterator[_Batch]:
+    """All rows in order, a batch at a time; background threads read the next batches while one is encoded."""
+    n_rows, step, min_side = len(contents), encoder.batch, encoder.min_side()
 
-    def load(rows: range) -> _Piece:
+    def load(rows: range) -> _Batch:
         read: list[Any] = [None] * len(rows)
         keys = np.full(len(rows), NO_KEY, dtype=KEY)
-        bad: list[Bad] = []
-        for place, row in enumerate(rows):
+        skipped: list[Skipped] = []
+        for offset, row in enumerate(rows):
             try:
-                read[place] = contents.read(row)
-                keys[place] = contents.key(read[place])
+                read[offset] = contents.read(row)
+                keys[offset] = contents.key(read[offset])
             except InvalidData as error:
-                bad.append(Bad(row, str(error)))
-        unknown = np.flatnonzero((cache.find(keys) < 0) & (keys != NO_KEY))
-        places, prepared = [], []
-        for place in unknown.tolist():
+                skipped.append(Skipped(row, str(error)))
+        uncached, prepared = [], []
+        for offset in np.flatnonzero((cache.find(keys) < 0) & (keys != NO_KEY)).tolist():
             try:
-                prepared.append(encoder.prepare(contents.open(read[place], rows[place], shortest)))
-                places.append(place)
+                prepared.append(encoder.prepare(contents.decode(read[offset], rows[offset], min_side)))
+                uncached.append(offset)
             except InvalidData as error:
-                bad.append(Bad(rows[place], str(error)))
-        return _Piece(rows, keys, places, prepared, bad)
+                skipped.append(Skipped(rows[offset], str(error)))
+        return _Batch(rows, keys, uncached, prepared, skipped)
 
-    parts = [range(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-    waiting: deque[Future[_Piece]] = deque()
+    ranges = [range(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+    pending: deque[Future[_Batch]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="eigenclean-read") as pool:
         try:
-            # One more than there are threads, so that none of them waits for the encoder to be done.
-            ahead = iter(parts)
-            for part in ahead:
-                waiting.append(pool.submit(load, part))
-                if len(waiting) > threads:
-                    break
+            # One more than there are threads, so that none of them waits for the encoder.
+            upcoming = iter(ranges)
+            pending.extend(pool.submit(load, rows) for rows in islice(upcoming, threads + 1))
             unit = f"{contents.kind}s"
-            for _ in track(parts, f"embedding {unit}", sizes=[len(part) for part in parts], unit=unit):
-                piece = waiting.popleft().result()
-                for part in ahead:
-                    waiting.append(pool.submit(load, part))
-                    break
-                yield piece
+            for _ in track(ranges, f"embedding {unit}", sizes=[len(rows) for rows in ranges], unit=unit):
+                batch = pending.popleft().result()
+                pending.extend(pool.submit(load, rows) for rows in islice(upcoming, 1))
+                yield batch
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in pending:
+                future.cancel()
 
 
 class _Writer:
-    """Collects what is prepared into full batches, encodes them and hands them to the cache."""
+    """Collects prepared contents into full batches, encodes them and adds the features to the cache."""
 
     def __init__(self, cache: FeatureCache, encoder: Encoder) -> None:
         self._cache, self._encoder = cache, encoder
@@ -162,21 +157,21 @@ class _Writer:
         self._rows = np.empty(0, dtype=np.intp)
         self._prepared: list[Any] = []
         self._saved = time.monotonic()
-        self.bad: list[Bad] = []
+        self.skipped: list[Skipped] = []
 
-    def put(self, piece: _Piece) -> None:
-        if not piece.prepared:
+    def put(self, batch: _Batch) -> None:
+        if not batch.prepared:
             return
-        self._keys = np.concatenate([self._keys, piece.keys[piece.places]])
-        self._rows = np.concatenate([self._rows, np.array(piece.places) + piece.rows.start])
-        self._prepared += piece.prepared
+        self._keys = np.concatenate([self._keys, batch.keys[batch.uncached]])
+        self._rows = np.concatenate([self._rows, np.array(batch.uncached) + batch.rows.start])
+        self._prepared += batch.prepared
         while len(self._prepared) >= self._encoder.batch:
             self.encode()
 
     def encode(self) -> None:
-        """The next batch, which may be smaller."""
-        some = slice(self._encoder.batch)
-        keys, rows, prepared = self._keys[some], self._rows[some], self._prepared[some]
+        """Encode the next batch; the last one may be smaller."""
+        first = slice(self._encoder.batch)
+        keys, rows, prepared = self._keys[first], self._rows[first], self._prepared[first]
         if not prepared:
             return
         rest = slice(self._encoder.batch, None)
@@ -184,8 +179,8 @@ class _Writer:
         features = self._encoder.encode(prepared)
         finite = np.isfinite(features).all(axis=1)
         for row in rows[~finite].tolist():
-            self.bad.append(
-                Bad(row, f"row {row}: the encoder {self._encoder.name} gave numbers that are not finite")
+            self.skipped.append(
+                Skipped(row, f"row {row}: the encoder {self._encoder.name} gave numbers that are not finite")
             )
         if finite.any():
             self._cache.add(keys[finite], features[finite])
@@ -196,7 +191,7 @@ class _Writer:
 
 @contextmanager
 def _saving(cache: FeatureCache, encoder: Encoder) -> Iterator[_Writer]:
-    """A writer whose work is on the disk at the end, also when the block was interrupted."""
+    """A writer whose features are on the disk after the block, also when it was interrupted."""
     writer = _Writer(cache, encoder)
     try:
         yield writer

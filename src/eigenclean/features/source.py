@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Ints, row_chunks
+from eigenclean.deprecation import RenamedAttribute, renamed_arguments
 from eigenclean.errors import InvalidData
 from eigenclean.features.cache import FeatureCache, cache_folder
+from eigenclean.features.choose import make_encoder
 from eigenclean.features.contents import contents_of
-from eigenclean.features.embedding import Bad, embed_contents
+from eigenclean.features.embedding import Skipped, embed_contents
 from eigenclean.features.encoders.base import Encoder
 from eigenclean.sources import Source
 from eigenclean.sources.images.lazy import LazyImages
 
-MOST_NAMED = 1000  # bad contents that a summary names
-_SHOWN = 384  # pixels of the shorter side of an image for showing
+MAX_LISTED = 1000  # skipped contents that a summary lists
+_PREVIEW_SIDE = 384  # pixels of the shorter side of an image in the report
 
 
 class EmbeddedSource(Source):
@@ -28,10 +30,10 @@ class EmbeddedSource(Source):
     Args:
         raw: where the rows come from.
         rows: which of them have features, ascending.
-        features: theirs: an array, or something that gives one for a slice.
-        facts: what to say about it in a summary.
-        bad: the other rows, and why they are left out.
-        keys: keys of the contents, one for each row of ``raw``, when they are known.
+        features: their features: an array, or an object that returns one for a slice.
+        facts: about the encoder, for the summary of a run.
+        skipped: the other rows, and why they are left out.
+        keys: cache keys of the contents, one for each row of ``raw``, when they are known.
     """
 
     def __init__(
@@ -41,10 +43,10 @@ class EmbeddedSource(Source):
         features: Any,
         *,
         facts: Mapping[str, Any],
-        bad: Sequence[Bad] = (),
+        skipped: Sequence[Skipped] = (),
         keys: Array | None = None,
     ) -> None:
-        self.raw, self.rows, self.bad = raw, rows, bad
+        self.raw, self.rows, self.skipped = raw, rows, skipped
         self.name = raw.name
         self.labels = raw.labels[rows]
         self.ids = raw.ids[rows]
@@ -52,42 +54,44 @@ class EmbeddedSource(Source):
             whole = len(rows) == len(raw)
             self.texts = raw.texts if whole else [raw.texts[row] for row in rows.tolist()]
         if raw.images is not None:
-            self.images = _shown(raw.images, rows)
+            self.images = _select_images(raw.images, rows)
         self._features, self._facts, self._keys = features, dict(facts), keys
-        self._held: Array | None = None
+        self._loaded: Array | None = None
+
+    bad = RenamedAttribute("skipped")
 
     def features(self) -> Array:
         """All features, in memory."""
-        if self._held is None:
-            self._held = np.asarray(self._features[: len(self)])
-        return self._held
+        if self._loaded is None:
+            self._loaded = np.asarray(self._features[: len(self)])
+        return self._loaded
 
     @property
     def in_memory(self) -> bool:
-        """Features in the cache are on the disk."""
-        return self._held is not None or isinstance(self._features, np.ndarray)
+        """False as long as the features are only in the cache on the disk."""
+        return self._loaded is not None or isinstance(self._features, np.ndarray)
 
     def data_hash(self) -> str:
-        """That of the raw source: it does not depend on the encoder."""
+        """The hash of the raw source: it does not depend on the encoder."""
         if self._keys is not None and isinstance(self.raw.images, LazyImages):
-            self.raw.images.keys = self._keys  # so that nothing is read twice
+            self.raw.images.keys = self._keys  # the images are not read a second time
         return self.raw.data_hash()
 
     def facts(self) -> dict[str, Any]:
-        """What to say about the embedding in a summary: the encoder, how long it took, what is left out."""
+        """The embedding's entry in the summary of a run: the encoder, how long it took, what is left out."""
         skipped = [
-            {"row": bad.row, "id": self.raw.ids[bad.row].item(), "reason": bad.reason}
-            for bad in self.bad[:MOST_NAMED]
+            {"row": content.row, "id": self.raw.ids[content.row].item(), "reason": content.reason}
+            for content in self.skipped[:MAX_LISTED]
         ]
-        return {**self._facts, "n_embedded": len(self), "n_skipped": len(self.bad), "skipped": skipped}
+        return {**self._facts, "n_embedded": len(self), "n_skipped": len(self.skipped), "skipped": skipped}
 
     def _blocks(self, rows: int) -> Iterator[Array]:
-        for part in row_chunks(len(self), 1, rows):
-            yield self._features[part]
+        for chunk in row_chunks(len(self), 1, rows):
+            yield self._features[chunk]
 
 
-class Shown(LazyImages):
-    """Some of other images, one at a time and each in its own size: for showing."""
+class PreviewImages(LazyImages):
+    """A selection of images for display: decoded one at a time, each in its own proportions."""
 
     def __init__(self, images: LazyImages, rows: Ints) -> None:
         super().__init__(grey=images.grey, by="images")
@@ -101,63 +105,84 @@ class Shown(LazyImages):
         return self._images.read(int(self._rows[row]))
 
     def title(self, row: int) -> str:
-        """What the others call it."""
+        """Its name among all images."""
         return self._images.title(int(self._rows[row]))
 
     def __getitem__(self, row: Any) -> Any:
         """One image."""
-        return self.look(int(row), shortest=_SHOWN)
+        return self.preview(int(row), min_side=_PREVIEW_SIDE)
 
 
-def _shown(images: Array | LazyImages, rows: Ints) -> Array | LazyImages:
+def _select_images(images: Array | LazyImages, rows: Ints) -> Array | LazyImages:
     if isinstance(images, LazyImages):
-        return Shown(images, rows)
+        return PreviewImages(images, rows)
     return images if len(rows) == len(images) else images[rows]
 
 
-class _Cached:
-    """Rows of a cache, read when they are wanted."""
+class _CachedFeatures:
+    """Rows of a cache, read on access."""
 
-    def __init__(self, cache: FeatureCache, places: Ints) -> None:
-        self._cache, self._places = cache, places
+    def __init__(self, cache: FeatureCache, cache_rows: Ints) -> None:
+        self._cache, self._cache_rows = cache, cache_rows
 
-    def __getitem__(self, part: slice) -> Array:
-        return self._cache.take(self._places[part])
+    def __getitem__(self, rows: slice) -> Array:
+        return self._cache.take(self._cache_rows[rows])
 
 
+@renamed_arguments(keep="use_cache")
 def embed_source(
     source: Source,
     encoder: Encoder,
     *,
     cache: str | Path | None = None,
-    keep: bool = True,
+    use_cache: bool = True,
     strict: bool = False,
 ) -> EmbeddedSource:
     """The source with features: those in the cache, and the others computed.
 
     Args:
-        source: has images or texts.
-        encoder: what to compute features with.
+        source: a source of images or texts.
+        encoder: computes the features.
         cache: folder of features that were computed before; by default EIGENCLEAN_CACHE or the user's cache folder.
-        keep: without it, nothing is looked up or kept.
+        use_cache: look features up in the cache, and store new ones there.
         strict: the first content that cannot be read is an error; otherwise it is left out and reported.
     """
     contents = contents_of(source, encoder.kind)
-    folder = cache_folder(cache) if keep else Path(tempfile.mkdtemp(prefix="eigenclean-"))
-    known = FeatureCache(folder, encoder.key(), {"name": encoder.name, **encoder.about()})
-    if not keep:
-        weakref.finalize(known, shutil.rmtree, folder, ignore_errors=True)
-    done = embed_contents(contents, encoder, known, strict=strict)
-    if len(done.rows) == 0:
+    folder = cache_folder(cache) if use_cache else Path(tempfile.mkdtemp(prefix="eigenclean-"))
+    feature_cache = FeatureCache(folder, encoder.key(), {"name": encoder.name, **encoder.about()})
+    if not use_cache:
+        weakref.finalize(feature_cache, shutil.rmtree, folder, ignore_errors=True)
+    embedding = embed_contents(contents, encoder, feature_cache, strict=strict)
+    if len(embedding.rows) == 0:
         raise InvalidData(
-            f"{source.name}: none of its {len(source)} {encoder.kind}s can be read; the first: {done.bad[0].reason}"
+            f"{source.name}: none of its {len(source)} {encoder.kind}s can be read; the first: "
+            f"{embedding.skipped[0].reason}"
         )
     facts = {
         "encoder": encoder.name,
         "kind": encoder.kind,
         "preprocessing": encoder.about(),
-        "n_computed": done.n_new,
-        "seconds": done.seconds,
+        "n_computed": embedding.n_computed,
+        "seconds": embedding.seconds,
     }
-    stored = _Cached(known, done.places)
-    return EmbeddedSource(source, done.rows, stored, facts=facts, bad=done.bad, keys=done.keys)
+    return EmbeddedSource(
+        source,
+        embedding.rows,
+        _CachedFeatures(feature_cache, embedding.cache_rows),
+        facts=facts,
+        skipped=embedding.skipped,
+        keys=embedding.keys,
+    )
+
+
+def recompute_features(source: Source, record: Mapping[str, Any]) -> EmbeddedSource:
+    """Embed the source as in an earlier run; ``record`` is the entry ``embedding`` of its summary.
+
+    The features come from the cache if they are still there.
+    """
+    settings = record.get("again")
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("encoder"), str):
+        raise InvalidData(f"{source.name} was embedded by {record.get('encoder')}, which cannot be done again")
+    folder = settings.get("cache")
+    encoder = make_encoder(settings["encoder"], half=bool(settings.get("half")))
+    return embed_source(source, encoder, cache=None if folder is None else Path(str(folder)))

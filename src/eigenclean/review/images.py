@@ -58,5 +58,5 @@ class SampleImages:
 
     def _pixels(self, row: int) -> Array:
         images = self._images
-        image: Any = images.look(row, shortest=LARGE) if isinstance(images, LazyImages) else images[row]
+        image: Any = images.preview(row, min_side=LARGE) if isinstance(images, LazyImages) else images[row]
         return channels_last(np.asarray(image), by="review")

@@ -77,10 +77,10 @@ def _open(record: dict[str, Any], embedding: Any, verdict: Verdict) -> tuple[Sou
 
 def _with_features(data: Source, embedding: dict[str, Any]) -> tuple[Source, list[str]]:
     """The source with the embedding that was judged; without features when it cannot be recomputed."""
-    from eigenclean.features import embedded_again
+    from eigenclean.features import recompute_features
 
     try:
-        return embedded_again(data, embedding), []
+        return recompute_features(data, embedding), []
     except EigencleanError as error:
         return data, [f"There are no neighbours to show: {error}."]
 

@@ -10,7 +10,7 @@ import numpy as np
 from eigenclean.arrays import Array, check_two_classes, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
-from eigenclean.features.embedding import Bad
+from eigenclean.features.embedding import Skipped
 from eigenclean.features.source import EmbeddedSource
 from eigenclean.names import check_name
 from eigenclean.nets import NETS, make_net, takes_images
@@ -94,13 +94,13 @@ def embed_by_training(
     for option in options:
         check_name(option, OPTIONS, by=f"encoder {NAME}", what="option")
     chosen = {key: value for key, value in options.items() if key != "size"}
-    bad: list[Bad] = []
+    skipped: list[Skipped] = []
     if source.images is not None:
         inputs: Any = source.images
         if isinstance(inputs, LazyImages):
             inputs = copy.copy(inputs)
             inputs.resize = options.get("size", inputs.resize or _SIZE)
-            bad = _unreadable(inputs, strict)
+            skipped = _unreadable(inputs, strict)
     elif isinstance(source, RawSource):
         raise InvalidData(
             f"encoder {NAME} needs images or numbers, but {source.name} has {source.holds}; take another encoder"
@@ -108,32 +108,34 @@ def embed_by_training(
     else:
         inputs = source.features()
     good = np.ones(len(source), dtype=bool)
-    good[[one.row for one in bad]] = False
+    good[[one.row for one in skipped]] = False
     rows = np.flatnonzero(good)
     if len(rows) == 0:
-        raise InvalidData(f"{source.name}: none of its {len(source)} images can be read; {bad[0].reason}")
+        raise InvalidData(f"{source.name}: none of its {len(source)} images can be read; {skipped[0].reason}")
     known = as_inputs(inputs, by=source.name)
-    found = trained_features(take_rows(known, rows) if bad else known, source.labels[rows], device=device, **chosen)
+    found = trained_features(
+        take_rows(known, rows) if skipped else known, source.labels[rows], device=device, **chosen
+    )
     facts = {"encoder": NAME, "kind": "image" if source.images is not None else "features", **options}
-    return EmbeddedSource(source, rows, found, facts=facts, bad=bad)
+    return EmbeddedSource(source, rows, found, facts=facts, skipped=skipped)
 
 
-def _unreadable(images: LazyImages, strict: bool) -> list[Bad]:
+def _unreadable(images: LazyImages, strict: bool) -> list[Skipped]:
     """Images that cannot be decoded; they are looked at once before an epoch stumbles over them."""
 
-    def look(row: int) -> Bad | None:
+    def look(row: int) -> Skipped | None:
         try:
             images[row]
         except EigencleanError as error:
-            return Bad(row, str(error))
+            return Skipped(row, str(error))
         return None
 
     first = next((row for row in range(len(images)) if look(row) is None), None)
     if first is None:
-        return [Bad(row, f"{images.title(row)} cannot be read") for row in range(len(images))]
+        return [Skipped(row, f"{images.title(row)} cannot be read") for row in range(len(images))]
     images.shape = (len(images), *images._decoded(first).shape)
     with ThreadPoolExecutor(_THREADS) as pool:
-        bad = [one for one in pool.map(look, range(len(images))) if one is not None]
-    if strict and bad:
-        raise InvalidData(f"{bad[0].reason} (and --strict stops at the first)")
-    return bad
+        skipped = [one for one in pool.map(look, range(len(images))) if one is not None]
+    if strict and skipped:
+        raise InvalidData(f"{skipped[0].reason} (and --strict stops at the first)")
+    return skipped

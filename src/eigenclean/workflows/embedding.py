@@ -78,7 +78,7 @@ def embed(source: Source, options: EmbeddingOptions, *, notify: Notify = ignore)
         encoder = make_encoder(name, device=options.device, half=options.half, batch=options.batch_size)
         try:
             embedded = embed_source(
-                source, encoder, cache=options.cache, keep=options.use_cache, strict=options.strict
+                source, encoder, cache=options.cache, use_cache=options.use_cache, strict=options.strict
             )
         except KeyboardInterrupt:
             if options.use_cache:
@@ -105,9 +105,9 @@ def _describe(embedded: EmbeddedSource, notify: Notify) -> None:
         seconds = facts["seconds"]
         rate = f" in {seconds:.1f} s ({n_computed / max(seconds, 1e-9):.0f} a second)" if n_computed else ""
         notify(f"embedded {n_computed} {kind}s with {facts['encoder']}{rate}; {n_known} were known from before")
-    if embedded.bad:
-        notify(f"{len(embedded.bad)} of {len(embedded.raw)} rows are left out, because they cannot be read:")
-        for bad in embedded.bad[:_MAX_NAMED]:
-            notify(f"  {bad.reason}")
-        if len(embedded.bad) > _MAX_NAMED:
-            notify(f"  … and {len(embedded.bad) - _MAX_NAMED} more, all named in the summary")
+    if embedded.skipped:
+        notify(f"{len(embedded.skipped)} of {len(embedded.raw)} rows are left out, because they cannot be read:")
+        for content in embedded.skipped[:_MAX_NAMED]:
+            notify(f"  {content.reason}")
+        if len(embedded.skipped) > _MAX_NAMED:
+            notify(f"  … and {len(embedded.skipped) - _MAX_NAMED} more, all named in the summary")

@@ -1,4 +1,4 @@
-"""What every encoder is: something that turns images or texts into features, in two steps."""
+"""The interface of encoders: images or texts become features, in two steps."""
 
 import hashlib
 import json
@@ -18,8 +18,8 @@ class Encoder(ABC):
 
     Attributes:
         kind: what it takes, "image" (an RGB ``PIL.Image``) or "text" (a string).
-        name: what it was chosen by.
-        batch: how many contents at a time.
+        name: the name that it was chosen by.
+        batch: number of contents per call of `encode`.
         dtype: of the features.
         options: names of the options that `make_encoder` accepts for it.
     """
@@ -32,18 +32,18 @@ class Encoder(ABC):
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """Everything that decides about the features of a content: weights and preprocessing, as JSON."""
+        """Everything that determines the features of a content, for JSON: weights and preprocessing."""
 
     @abstractmethod
     def prepare(self, content: Any) -> Any:
-        """One content, made ready; may run in several threads at once."""
+        """Preprocess one content; may run in several threads at once."""
 
     @abstractmethod
     def encode(self, prepared: Sequence[Any]) -> Array:
-        """The features of several, n x d."""
+        """The features of a batch, n x d."""
 
-    def shortest(self) -> int | None:
-        """How many pixels the shorter side of an image needs at least; None for all there are."""
+    def min_side(self) -> int | None:
+        """Pixels that the shorter side of an image must keep when it is decoded; None for full size."""
         return None
 
     def key(self) -> str:

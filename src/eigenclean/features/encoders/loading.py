@@ -1,20 +1,45 @@
-"""Other libraries load their models here: without their progress bars, and with one sentence when they cannot."""
+"""Loading weights and models: packages that may be missing, and libraries that fail in many ways."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
-from eigenclean.errors import InvalidData
-from eigenclean.features.encoders.package import is_installed
+from eigenclean.errors import InvalidData, MissingExtra
 
 _FAILURES = (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError)
 
 
+def is_installed(module: str) -> bool:
+    """Whether a library can be imported, without importing it.
+
+    >>> is_installed("json"), is_installed("no_such_library")
+    (True, False)
+    """
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def package_folder(module: str, *, caller: str, package: str | None = None) -> Path:
+    """The folder of an installed package, whose code is not run; `MissingExtra` says how to install it."""
+    spec = find_spec(module) if is_installed(module) else None
+    if spec is None or not spec.submodule_search_locations:
+        name = package or module.replace("_", "-")
+        raise MissingExtra(f"{caller} needs {name}, which is not installed: pip install {name}")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
 @contextmanager
-def loading(name: str) -> Iterator[None]:
-    """Inside the block a model is loaded; what goes wrong is `InvalidData` about the encoder ``name``."""
+def explain_load_errors(name: str) -> Iterator[None]:
+    """Turn what goes wrong when a model is loaded into `InvalidData` about the encoder ``name``.
+
+    Progress bars of transformers are off inside the block: the command line has its own.
+    """
     bars = import_module("transformers.utils.logging") if is_installed("transformers") else None
-    shown = bars is not None and bars.is_progress_bar_enabled()
+    bars_enabled = bars is not None and bars.is_progress_bar_enabled()
     if bars is not None:
         bars.disable_progress_bar()
     try:
@@ -26,5 +51,5 @@ def loading(name: str) -> Iterator[None]:
             "the connection to the hub"
         ) from None
     finally:
-        if bars is not None and shown:
+        if bars is not None and bars_enabled:
             bars.enable_progress_bar()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eigenclean.features.encoders.package import package_folder
+from eigenclean.features.encoders.loading import package_folder
 from eigenclean.features.encoders.sentence_transformers import SentenceEncoder
 
 
@@ -10,7 +10,7 @@ class MiniLM(SentenceEncoder):
     """all-MiniLM-L6-v2, 384 features: more exact than word vectors, a hundred or so texts a second on one core.
 
     Args:
-        name: what it was chosen by.
+        name: the name that it was chosen by.
         options: see `SentenceEncoder`.
     """
 

@@ -1,7 +1,9 @@
 """Any ONNX file, run by onnxruntime: of images, or, with a tokenizer beside it, of texts."""
 
 import hashlib
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,17 @@ class OnnxEncoder(Encoder):
 
     Args:
         argument: path of the file.
-        name: what it was chosen by.
+        name: the name that it was chosen by.
         size: pixels of each side, when the model does not say.
         mean: what to subtract from red, green and blue, which are from 0 to 1.
         std: what to divide them by.
         resampling: how images are scaled.
         output: name of the output.
         tokenizer: path of the tokenizer, when it is not beside the model.
-        most_tokens: longer texts are cut.
+        most_tokens: longer texts are truncated.
         device: "cpu", or None for the best that onnxruntime has.
         half: keep the features as float16.
-        batch: contents at a time.
+        batch: contents per batch.
     """
 
     options = ("size", "mean", "std", "resampling", "output", "tokenizer", "most_tokens")
@@ -63,8 +65,8 @@ class OnnxEncoder(Encoder):
             raise InvalidData(f"there is no file {self.path}; check the path of the encoder")
         runtime = require("onnxruntime", extra="embed", caller=f"encoder {self.name}")
         self._session: Any = _session(runtime, self.path, device)
-        inputs = {one.name: one for one in self._session.get_inputs()}
-        outputs = [one.name for one in self._session.get_outputs()]
+        inputs = {tensor.name: tensor for tensor in self._session.get_inputs()}
+        outputs = [tensor.name for tensor in self._session.get_outputs()]
         if output is not None and output not in outputs:
             raise InvalidOption(f"encoder {self.name}: output must be one of {', '.join(outputs)}, got {output!r}")
         self._output = output or outputs[0]
@@ -74,85 +76,86 @@ class OnnxEncoder(Encoder):
         if "input_ids" in inputs:
             self.kind = TEXT
             self._open_tokenizer(tokenizer, most_tokens)
-            self._inputs = [one for one in _TOKENS if one in inputs]
+            self._inputs = [name for name in _TOKENS if name in inputs]
         else:
             self.kind = IMAGE
             self._open_images(inputs, Preprocess(size or 224, mean, std, resampling), size)
 
     def about(self) -> dict[str, Any]:
         """The file and what is done to its inputs."""
-        before = self._preprocess.about() if self.kind == IMAGE else {"tokenizer": self._words}
-        return {"weights": self._digest, "output": self._output, **before}
+        preprocessing = self._preprocess.about() if self.kind == IMAGE else {"tokenizer": self._tokenizer_digest}
+        return {"weights": self._digest, "output": self._output, **preprocessing}
 
     def prepare(self, content: Any) -> Any:
         """An image as bytes of the right size; texts stay as they are."""
         return self._preprocess(content) if self.kind == IMAGE else content
 
-    def shortest(self) -> int | None:
-        """Twice the size: scaling down from there is as good as from the original."""
+    def min_side(self) -> int | None:
+        """Twice the input size: scaling down from there is as good as from the original."""
         return 2 * self._preprocess.size if self.kind == IMAGE else None
 
     def encode(self, prepared: Sequence[Any]) -> Array:
-        """What the model says; one whose batches have a fixed size gets them filled up."""
+        """The output of the model; batches are padded for a model with a fixed batch size."""
         step = self._fixed if self.kind == IMAGE and self._fixed else len(prepared)
-        parts = []
+        outputs = []
         for start in range(0, len(prepared), step):
-            some = list(prepared[start : start + step])
-            filled = some + some[-1:] * (step - len(some))
-            parts.append(self._run(filled)[: len(some)])
-        return np.concatenate(parts).astype(self.dtype, copy=False)
+            batch = list(prepared[start : start + step])
+            padded = batch + batch[-1:] * (step - len(batch))
+            outputs.append(self._run(padded)[: len(batch)])
+        return np.concatenate(outputs).astype(self.dtype, copy=False)
 
     def _run(self, prepared: list[Any]) -> Array:
-        fed, mask = self._tokens(prepared) if self.kind == TEXT else self._pixels(prepared)
-        found: Array = np.asarray(self._session.run([self._output], fed)[0], dtype=np.float32)
-        if mask is not None and found.ndim == 3:
+        inputs, mask = self._tokens(prepared) if self.kind == TEXT else self._pixels(prepared)
+        output: Array = np.asarray(self._session.run([self._output], inputs)[0], dtype=np.float32)
+        if mask is not None and output.ndim == 3:
             weights = mask[:, :, None].astype(np.float32)
-            return np.asarray((found * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1))
-        if found.ndim == 4:
-            found = found.mean(axis=(1, 2) if self._last else (2, 3))
-        elif found.ndim == 3:
-            found = found.mean(axis=1)
-        if found.ndim != 2 or len(found) != len(prepared):
+            return np.asarray((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1))
+        if output.ndim == 4:
+            output = output.mean(axis=(1, 2) if self._channels_last else (2, 3))
+        elif output.ndim == 3:
+            output = output.mean(axis=1)
+        if output.ndim != 2 or len(output) != len(prepared):
             raise InvalidData(
-                f"encoder {self.name}: must return {len(prepared)} rows of features, got shape {found.shape}"
+                f"encoder {self.name}: must return {len(prepared)} rows of features, got shape {output.shape}"
             )
-        return found
+        return output
 
     def _pixels(self, prepared: list[Array]) -> tuple[dict[str, Array], None]:
         mean, std = (np.array(values, np.float32) for values in (self._preprocess.mean, self._preprocess.std))
         numbers = (np.stack(prepared).astype(np.float32) / 255 - mean) / std
-        if not self._last:
+        if not self._channels_last:
             numbers = numbers.transpose(0, 3, 1, 2)
         return {self._input: np.ascontiguousarray(numbers, dtype=self._type)}, None
 
     def _tokens(self, prepared: list[str]) -> tuple[dict[str, Array], Array]:
-        found = self._tokenizer.encode_batch(prepared)
-        ids = np.array([one.ids for one in found], dtype=np.int64)
-        mask = np.array([one.attention_mask for one in found], dtype=np.int64)
-        fed = dict(zip(_TOKENS, (ids, mask, np.zeros_like(ids)), strict=True))
-        return {name: fed[name] for name in self._inputs}, mask
+        encodings = self._tokenizer.encode_batch(prepared)
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        inputs = dict(zip(_TOKENS, (ids, mask, np.zeros_like(ids)), strict=True))
+        return {name: inputs[name] for name in self._inputs}, mask
 
     def _open_images(self, inputs: dict[str, Any], preprocess: Preprocess, size: int | None) -> None:
-        pictures = [one for one in inputs.values() if len(one.shape) == 4 and one.type in _TYPES]
-        if len(inputs) != 1 or not pictures:
-            described = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs.values())
+        image_inputs = [tensor for tensor in inputs.values() if len(tensor.shape) == 4 and tensor.type in _TYPES]
+        if len(inputs) != 1 or not image_inputs:
+            described = ", ".join(f"{tensor.name} {tensor.type} {tensor.shape}" for tensor in inputs.values())
             raise InvalidData(
                 f"encoder {self.name}: must have one input of n x 3 x height x width numbers, or input_ids for "
                 f"texts; it has {described}"
             )
-        only = pictures[0]
-        self._input, self._type = only.name, _TYPES[only.type]
-        self._last = only.shape[3] == 3 and only.shape[1] != 3
-        self._fixed = only.shape[0] if isinstance(only.shape[0], int) else None
-        own = only.shape[1 if self._last else 2]
-        if isinstance(own, int) and size is not None and size != own:
-            raise InvalidOption(f"encoder {self.name}: was made for {own} pixels, got size {size}")
-        side = own if isinstance(own, int) else preprocess.size
-        self._preprocess = Preprocess(side, preprocess.mean, preprocess.std, preprocess.resampling)
+        (tensor,) = image_inputs
+        self._input, self._type = tensor.name, _TYPES[tensor.type]
+        self._channels_last = tensor.shape[3] == 3 and tensor.shape[1] != 3
+        self._fixed = tensor.shape[0] if isinstance(tensor.shape[0], int) else None
+        model_size = tensor.shape[1 if self._channels_last else 2]
+        if isinstance(model_size, int) and size is not None and size != model_size:
+            raise InvalidOption(f"encoder {self.name}: was made for {model_size} pixels, got size {size}")
+        if isinstance(model_size, int):
+            preprocess = replace(preprocess, size=model_size)
+        self._preprocess = preprocess
 
-    def _open_tokenizer(self, given: str | None, most_tokens: int) -> None:
+    def _open_tokenizer(self, tokenizer: str | None, most_tokens: int) -> None:
         library = require("tokenizers", extra="embed", caller=f"encoder {self.name}")
-        path = self.path.parent / "tokenizer.json" if given is None else Path(given)
+        path = self.path.parent / "tokenizer.json" if tokenizer is None else Path(tokenizer)
         if not path.is_file():
             raise InvalidData(
                 f"encoder {self.name} is one of texts, but there is no tokenizer {path}; put it there or name it: "
@@ -164,12 +167,12 @@ class OnnxEncoder(Encoder):
             raise InvalidData(f"{path} is not a tokenizer: {error}; take the tokenizer.json of the model") from None
         self._tokenizer.enable_truncation(most_tokens)
         self._tokenizer.enable_padding()
-        self._words = hashlib.blake2b(path.read_bytes() + str(most_tokens).encode(), digest_size=16).hexdigest()
+        self._tokenizer_digest = hashlib.blake2b(
+            path.read_bytes() + str(most_tokens).encode(), digest_size=16
+        ).hexdigest()
 
 
 def _session(runtime: Any, path: Path, device: str | None) -> Any:
-    import os
-
     options = runtime.SessionOptions()
     if os.environ.get("OMP_NUM_THREADS", "").isdigit():  # as everything else; onnxruntime has threads of its own
         options.intra_op_num_threads = int(os.environ["OMP_NUM_THREADS"])

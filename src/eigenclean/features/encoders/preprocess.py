@@ -1,4 +1,4 @@
-"""From an image of any size to the numbers that a network wants: size, crop, colour scale."""
+"""From an image of any size to the input of a network: size, crop, normalisation."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any

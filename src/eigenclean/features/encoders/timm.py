@@ -3,20 +3,20 @@
 from typing import Any
 
 from eigenclean.extras import require
-from eigenclean.features.encoders.loading import loading
+from eigenclean.features.encoders.loading import explain_load_errors
 from eigenclean.features.encoders.torch_module import TorchEncoder
 
 
 class Timm(TorchEncoder):
-    """A model of timm as an encoder of images: what it sees before its classifier.
+    """A model of timm as an encoder of images: the activations before its classifier.
 
     Args:
         argument: name of a model, such as "resnet18.a1_in1k", or "local-dir:FOLDER".
-        name: what it was chosen by.
-        size: pixels of each side, when not the model's own.
-        device: where to run; None for the best there is.
+        name: the name that it was chosen by.
+        size: pixels of each side, by default those of the model.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits and keep the features as float16.
-        batch: images at a time.
+        batch: images per batch.
     """
 
     options = ("size",)
@@ -33,16 +33,16 @@ class Timm(TorchEncoder):
     ) -> None:
         name = name or f"timm:{argument}"
         timm = require("timm", extra=None, caller=f"encoder {name}")
-        with loading(name):
+        with explain_load_errors(name):
             module = timm.create_model(argument, pretrained=True, num_classes=0)
-        own: dict[str, Any] = timm.data.resolve_model_data_config(module)
-        resampling = own.get("interpolation", "bicubic")
+        config: dict[str, Any] = timm.data.resolve_model_data_config(module)
+        resampling = config.get("interpolation", "bicubic")
         super().__init__(
             module,
             name=name,
-            size=size or int(own["input_size"][-1]),
-            mean=tuple(own["mean"]),
-            std=tuple(own["std"]),
+            size=size or int(config["input_size"][-1]),
+            mean=tuple(config["mean"]),
+            std=tuple(config["std"]),
             resampling=resampling if resampling in ("nearest", "bilinear", "bicubic", "lanczos") else "bicubic",
             device=device,
             half=half,

@@ -18,12 +18,12 @@ from eigenclean.features.encoders.torch_module import TorchEncoder
 
 
 class TorchFunctionEncoder(TorchEncoder):
-    """A module from your own code as an encoder of images; the code is run, so it should be yours.
+    """A module from the user's own code as an encoder of images; the code is executed.
 
     Args:
         argument: "nets.py:make_net" or "package.module:make_net"; the function takes nothing, returns the module.
         weights: file of a state dict, ``.safetensors`` or what ``torch.save`` wrote; nothing but tensors is loaded.
-        name: what it was chosen by.
+        name: the name that it was chosen by.
         options: see `TorchEncoder`.
     """
 
@@ -33,19 +33,19 @@ class TorchFunctionEncoder(TorchEncoder):
         self, argument: str, *, weights: str | None = None, name: str | None = None, **options: Any
     ) -> None:
         name = name or f"torch:{argument}"
-        module = _made(argument, name)
+        module = _call_function(argument, name)
         if weights is not None:
             _load(module, Path(weights), name)
         super().__init__(module, name=name, **options)
 
 
-def _made(argument: str, name: str) -> nn.Module:
+def _call_function(argument: str, name: str) -> nn.Module:
     where, _, function = argument.rpartition(":")
     if not where or not function.isidentifier():
         raise InvalidOption(
             f"encoder {name} must look like torch:nets.py:make_net or torch:package.module:make_net"
         )
-    make = getattr(_imported(where, name), function, None)
+    make = getattr(_import(where, name), function, None)
     if not callable(make):
         raise InvalidOption(f"encoder {name}: {where} has no function {function}")
     module = make()
@@ -56,7 +56,7 @@ def _made(argument: str, name: str) -> nn.Module:
     return module
 
 
-def _imported(where: str, name: str) -> ModuleType:
+def _import(where: str, name: str) -> ModuleType:
     if not where.endswith(".py"):
         try:
             return import_module(where)

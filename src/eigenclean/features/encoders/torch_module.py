@@ -29,9 +29,9 @@ class TorchEncoder(Encoder):
         mean: what to subtract from red, green and blue, which are from 0 to 1.
         std: what to divide them by.
         resampling: how images are scaled.
-        device: where to run; None for the best there is.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits and keep the features as float16.
-        batch: images at a time.
+        batch: images per batch.
 
     >>> encoder = TorchEncoder(nn.Sequential(nn.Flatten(), nn.Linear(48, 5)), size=4)
     >>> encoder.encode([np.zeros((4, 4, 3), np.uint8)]).shape
@@ -63,9 +63,9 @@ class TorchEncoder(Encoder):
         self.device = choose_device(device)
         self.feature_layer = feature_layer
         self._weights = module_digest(module)
-        held: Any = module if feature_layer is None else WrappedNet(module, feature_layer)
-        # Channels last is how images lie in memory anyway, and how convolutions are fastest.
-        self.module: nn.Module = held.eval().to(self.device, memory_format=torch.channels_last)
+        wrapped: Any = module if feature_layer is None else WrappedNet(module, feature_layer)
+        # Channels last is the layout of the images in memory, and the fastest one for convolutions.
+        self.module: nn.Module = wrapped.eval().to(self.device, memory_format=torch.channels_last)
         shape = (3, 1, 1)
         self._mean, self._scale = (
             torch.tensor(values, device=self.device).reshape(shape) * 255.0
@@ -85,8 +85,8 @@ class TorchEncoder(Encoder):
         """The image as bytes of the right size."""
         return self.preprocess(content)
 
-    def shortest(self) -> int:
-        """Twice the size: scaling down from there is as good as from the original."""
+    def min_side(self) -> int:
+        """Twice the input size: scaling down from there is as good as from the original."""
         return 2 * self.preprocess.size
 
     def encode(self, prepared: Sequence[Array]) -> Array:
@@ -98,7 +98,7 @@ class TorchEncoder(Encoder):
         return as_features(out, len(prepared), by=self.name).astype(self.dtype, copy=False)
 
     def forward(self, inputs: Tensor) -> Any:
-        """What the module says."""
+        """The output of the module."""
         return self.module(inputs)
 
 
@@ -144,7 +144,7 @@ def module_digest(module: nn.Module) -> str:
 
 
 def as_features(out: Any, n_rows: int, *, by: str) -> Array:
-    """What a network returned as n x d numbers; maps are averaged over their pixels."""
+    """The output of a network as an n x d array; feature maps are averaged over their pixels."""
     if isinstance(out, dict):
         out = next(iter(out.values()), None)
     if isinstance(out, tuple | list) and out:

@@ -10,23 +10,23 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.features.encoders.base import IMAGE, TEXT, Encoder
 from eigenclean.features.encoders.device import choose_device, half_precision
-from eigenclean.features.encoders.loading import loading
+from eigenclean.features.encoders.loading import explain_load_errors
 from eigenclean.features.encoders.torch_module import TorchEncoder, module_digest
 
 _RESAMPLINGS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 
 
 class TransformersText(Encoder):
-    """A text model: the mean of its last hidden states over the words of a text, or that of the first one.
+    """A text model: the mean of its last hidden states over the tokens of a text, or the state of the first one.
 
     Args:
         argument: name of a model on the hub, or the folder of one.
-        name: what it was chosen by.
+        name: the name that it was chosen by.
         pooling: "mean", or "first" for models that were trained that way.
-        most_tokens: longer texts are cut.
-        device: where to run; None for the best there is.
+        most_tokens: longer texts are truncated.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits and keep the features as float16.
-        batch: texts at a time.
+        batch: texts per batch.
     """
 
     kind = TEXT
@@ -48,10 +48,10 @@ class TransformersText(Encoder):
             raise InvalidOption(f"encoder {self.name}: pooling must be mean or first, got {pooling!r}")
         library = require("transformers", extra=None, caller=f"encoder {self.name}")
         self.device = choose_device(device)
-        with loading(self.name):
+        with explain_load_errors(self.name):
             self._tokenizer: Any = library.AutoTokenizer.from_pretrained(argument, trust_remote_code=False)
             model: Any = library.AutoModel.from_pretrained(argument, trust_remote_code=False)
-        # Of a model that translates or answers, the half that reads.
+        # Of an encoder-decoder, only the encoder.
         self._model: Any = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
         self._model.eval().to(self.device)
         if self._tokenizer.pad_token is None:
@@ -72,38 +72,38 @@ class TransformersText(Encoder):
         return content
 
     def encode(self, prepared: Sequence[str]) -> Array:
-        """Pooled hidden states; texts of like length go together, so that little is padded."""
+        """Pooled hidden states; texts of similar length share a batch, which saves padding."""
         import torch
 
         order = np.argsort([len(text) for text in prepared], kind="stable")
-        parts = []
+        batches = []
         with torch.inference_mode(), half_precision(self.device, self.half):
             for start in range(0, len(order), self._step):
-                texts = [prepared[place] for place in order[start : start + self._step].tolist()]
+                texts = [prepared[index] for index in order[start : start + self._step].tolist()]
                 tokens = self._tokenizer(
                     texts, padding=True, truncation=True, max_length=self._most, return_tensors="pt"
                 ).to(self.device)
                 hidden = self._model(**tokens).last_hidden_state.float()
                 mask = tokens["attention_mask"].unsqueeze(-1).float()
                 pooled = (hidden * mask).sum(1) / mask.sum(1) if self._pooling == "mean" else hidden[:, 0]
-                parts.append(pooled.cpu().numpy())
-        features: Array = np.empty((len(prepared), parts[0].shape[1]), dtype=self.dtype)
-        features[order] = np.concatenate(parts)
+                batches.append(pooled.cpu().numpy())
+        features: Array = np.empty((len(prepared), batches[0].shape[1]), dtype=self.dtype)
+        features[order] = np.concatenate(batches)
         return features
 
 
 class TransformersImage(TorchEncoder):
-    """An image model: its pooled output, else the mean over the places of its last hidden states.
+    """An image model: its pooled output, else the mean of its last hidden states.
 
     The preprocessing is what its ``preprocessor_config.json`` says about size, mean and deviation.
 
     Args:
         argument: name of a model on the hub, or the folder of one.
-        name: what it was chosen by.
-        size: pixels of each side, when not the model's own.
-        device: where to run; None for the best there is.
+        name: the name that it was chosen by.
+        size: pixels of each side, by default those of the model.
+        device: where to run; None for the fastest available.
         half: compute with 16 bits and keep the features as float16.
-        batch: images at a time.
+        batch: images per batch.
     """
 
     kind = IMAGE
@@ -121,18 +121,18 @@ class TransformersImage(TorchEncoder):
     ) -> None:
         name = name or f"transformers-image:{argument}"
         library = require("transformers", extra=None, caller=f"encoder {name}")
-        with loading(name):
+        with explain_load_errors(name):
             model = library.AutoModel.from_pretrained(argument, trust_remote_code=False)
-            # The settings alone: the processor itself would want torchvision.
-            own, _ = library.ImageProcessingMixin.get_image_processor_dict(argument)
-        whole = getattr(model, "vision_model", model)  # of a model that also reads, the half that sees
+            # Only the configuration: the processor itself requires torchvision.
+            config, _ = library.ImageProcessingMixin.get_image_processor_dict(argument)
+        vision_model = getattr(model, "vision_model", model)  # of a model of images and texts, the part for images
         super().__init__(
-            whole,
+            vision_model,
             name=name,
-            size=size or _side(own, name),
-            mean=tuple(own.get("image_mean") or (0.0, 0.0, 0.0)),
-            std=tuple(own.get("image_std") or (1.0, 1.0, 1.0)),
-            resampling=_RESAMPLINGS.get(own.get("resample", 3), "bicubic"),
+            size=size or _side(config, name),
+            mean=tuple(config.get("image_mean") or (0.0, 0.0, 0.0)),
+            std=tuple(config.get("image_std") or (1.0, 1.0, 1.0)),
+            resampling=_RESAMPLINGS.get(config.get("resample", 3), "bicubic"),
             device=device,
             half=half,
             batch=batch,
@@ -142,14 +142,14 @@ class TransformersImage(TorchEncoder):
         """The pooled output, or the last hidden states to be averaged."""
         out: Any = self.module(pixel_values=inputs)
         pooled = getattr(out, "pooler_output", None)
-        found = out.last_hidden_state if pooled is None else pooled
-        return found.flatten(1) if found.ndim == 4 and found.shape[2:] == (1, 1) else found
+        features = out.last_hidden_state if pooled is None else pooled
+        return features.flatten(1) if features.ndim == 4 and features.shape[2:] == (1, 1) else features
 
 
-def _side(own: dict[str, Any], name: str) -> int:
+def _side(config: dict[str, Any], name: str) -> int:
     """The side of the square that the model was made for."""
     for key in ("crop_size", "size"):
-        value = own.get(key)
+        value = config.get(key)
         if isinstance(value, int):
             return value
         if isinstance(value, dict):

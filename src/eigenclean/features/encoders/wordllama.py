@@ -10,7 +10,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.extras import require
 from eigenclean.features.encoders.base import TEXT, Encoder
-from eigenclean.features.encoders.package import package_folder
+from eigenclean.features.encoders.loading import package_folder
 
 _TABLE, _TOKENIZER = "l2_supercat_256.safetensors", "l2_supercat_tokenizer_config.json"
 
@@ -22,9 +22,9 @@ class WordLlama(Encoder):
     network, is not used.
 
     Args:
-        name: what it was chosen by.
+        name: the name that it was chosen by.
         half: keep the features as float16.
-        batch: texts at a time.
+        batch: texts per batch.
     """
 
     kind = TEXT
@@ -58,14 +58,15 @@ class WordLlama(Encoder):
         return content
 
     def encode(self, prepared: Sequence[str]) -> Array:
-        """Mean vectors; sums over all words of the batch at once."""
-        found = self._tokenizer.encode_batch_fast(list(prepared), add_special_tokens=False)
-        lengths = np.array([len(tokens) for tokens in found])
-        words = np.concatenate([np.array(tokens.ids, dtype=np.int64) for tokens in found])
-        features = np.full((len(found), self._vectors.shape[1]), np.nan, dtype=np.float32)
-        some = lengths > 0  # a text without a word has no mean
-        if some.any():
+        """Mean vectors, computed from sums over all tokens of the batch."""
+        encodings = self._tokenizer.encode_batch_fast(list(prepared), add_special_tokens=False)
+        lengths = np.array([len(encoding) for encoding in encodings])
+        tokens = np.concatenate([np.array(encoding.ids, dtype=np.int64) for encoding in encodings])
+        features = np.full((len(encodings), self._vectors.shape[1]), np.nan, dtype=np.float32)
+        has_tokens = lengths > 0  # a text without tokens has no mean
+        if has_tokens.any():
             starts = np.cumsum(lengths) - lengths
-            words = np.minimum(words, len(self._vectors) - 1)
-            features[some] = np.add.reduceat(self._vectors[words], starts[some], axis=0) / lengths[some, None]
+            tokens = np.minimum(tokens, len(self._vectors) - 1)
+            sums = np.add.reduceat(self._vectors[tokens], starts[has_tokens], axis=0)
+            features[has_tokens] = sums / lengths[has_tokens, None]
         return features.astype(self.dtype, copy=False)

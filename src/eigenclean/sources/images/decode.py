@@ -21,7 +21,7 @@ _ORIENTATION = 0x0112  # EXIF's number of the tag
 _DEEP = ("I", "F")  # more than 8 bits per pixel; also "I;16" and its relatives
 
 
-def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None = None) -> "Image":
+def decode(data: bytes, *, title: str, grey: bool = False, min_side: int | None = None) -> "Image":
     """The image, upright as its camera held it, in RGB or grey; `InvalidData` names what cannot be read.
 
     Of animations it is the first frame; 16 bits become 8; hidden colours of transparent pixels are kept.
@@ -30,7 +30,7 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
         data: the file's bytes.
         title: what to call it in messages.
         grey: brightness only.
-        shortest: a JPEG may be decoded at a fraction of its size, as long as no side gets shorter than this.
+        min_side: a JPEG may be decoded at a fraction of its size, as long as no side gets shorter than this.
 
     >>> decode(b"", title="cat.jpg")
     Traceback (most recent call last):
@@ -43,9 +43,9 @@ def decode(data: bytes, *, title: str, grey: bool = False, shortest: int | None 
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise InvalidData(f"{title} has {width} x {height} pixels, the most is {MOST_PIXELS}; shrink it first")
-        if shortest is not None:
+        if min_side is not None:
             # libjpeg halves once, twice or three times, and does not go below what is asked for.
-            factor = shortest / min(width, height)
+            factor = min_side / min(width, height)
             opened.draft("RGB", (round(width * factor), round(height * factor)))
         image = _upright(opened)
         if image.mode in _DEEP or image.mode.startswith("I;"):

@@ -86,9 +86,9 @@ class LazyImages(Sequence[Array]):
         images: Array = self[:]
         return images if dtype is None else images.astype(dtype)
 
-    def look(self, row: int, *, shortest: int) -> Array:
+    def preview(self, row: int, *, min_side: int) -> Array:
         """One image for showing: in its own proportions, of about that size if it is a large JPEG."""
-        return np.asarray(decode(self.read(row), title=self.title(row), grey=self.grey, shortest=shortest))
+        return np.asarray(decode(self.read(row), title=self.title(row), grey=self.grey, min_side=min_side))
 
     def fingerprint(self, order: Sequence[int] | None = None) -> str:
         """Of the contents (in another order, if one is given) and options; every image is read, none decoded."""

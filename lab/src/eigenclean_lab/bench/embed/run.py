@@ -169,7 +169,7 @@ def _speed(kind: str, name: str, repeats: int) -> Ratio:
     target = Target("at most", 1.2)
 
     def ours() -> None:
-        embed_source(source, encoder, keep=False)
+        embed_source(source, encoder, use_cache=False)
 
     case = f"embedding {few} {kind}s with {name}: read, decoded, embedded, kept"
     return Ratio.timed(case, "a bare loop of the model", best_in_turns(ours, bare, repeats), target)
