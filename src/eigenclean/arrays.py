@@ -303,7 +303,8 @@ def _whole_numbers(array: Array, *, by: str) -> Array:
     if (whole != array).any():
         first = int(np.argmax(whole != array))
         raise InvalidData(
-            f"{by}: labels must be classes (integers or strings), got {array[first].item()} in row {first}"
+            f"{by}: labels must be classes (integers or strings), got the continuous value {array[first].item()} "
+            f"in row {first}"
         )
     return whole
 

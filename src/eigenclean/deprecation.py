@@ -35,6 +35,7 @@ MOVED_MODULES = {
     "eigenclean.experiments.reproduce": "eigenclean_lab.reproduce",
     "eigenclean.experiments.theory": "eigenclean_lab.theory",
     "eigenclean.experiments.training": "eigenclean.workflows.train",
+    "eigenclean.train.features": "eigenclean.train.encoder",
     "eigenclean.features.torch_module": "eigenclean.features.encoders.torch_module",
     "eigenclean.sources.memory": "eigenclean.sources.arrays.memory",
 }

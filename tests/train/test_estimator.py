@@ -149,7 +149,7 @@ def test_mistakes_get_a_sentence(model: RobustClassifier, data: tuple[Array, Arr
         RobustClassifier(QUICK).fit(bad, y)
     with pytest.raises(InvalidData, match="features must be finite"):
         model.predict(bad)
-    with pytest.raises(InvalidData, match="fitted on 8 features, got 7"):
+    with pytest.raises(InvalidData, match="X has 7 features, but RobustClassifier is expecting 8 features"):
         model.predict(X[:, :7])
     with pytest.raises(InvalidData, match="120 rows and 119 labels"):
         RobustClassifier(QUICK).fit(X, y[:-1])

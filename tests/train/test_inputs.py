@@ -164,7 +164,7 @@ def test_test_labels_must_be_among_the_classes(blobs: tuple[Array, Ints]) -> Non
     features, given = blobs
     with pytest.raises(InvalidData, match="test: label 7 in row 0 was not seen in fit"):
         RobustClassifier(SMALL, device="cpu").fit(features, given, test=(features[:1], [7]))
-    with pytest.raises(InvalidData, match="test: fitted on 8 features, got 5"):
+    with pytest.raises(InvalidData, match="X has 5 features, but RobustClassifier: test is expecting 8 features"):
         RobustClassifier(SMALL, device="cpu").fit(features, given, test=(features[:, :5], given))
 
 

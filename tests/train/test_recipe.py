@@ -7,6 +7,7 @@ import pytest
 
 from eigenclean.errors import InvalidOption
 from eigenclean.train import RECIPES, ComponentSpec, FromDetector, KeepAll, Optimiser, Recipe, Stage, recipe
+from eigenclean.train.overrides import with_settings
 
 MINE = Recipe(
     "mine",
@@ -97,3 +98,35 @@ def test_other_lengths_keep_the_proportions(epochs: int) -> None:
 def test_mistakes_get_a_sentence(make: Any, message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         make()
+
+
+def test_names_of_version_0_1_still_work() -> None:
+    import eigenclean.train
+
+    old_options: dict[str, Any] = {"part": 10}
+    with pytest.warns(DeprecationWarning, match="ComponentSpec"):
+        assert eigenclean.train.Part is ComponentSpec
+    with pytest.warns(DeprecationWarning, match="'part' of Stage is now 'subset_size'"):
+        stage = Stage(2, **old_options)
+    assert stage == Stage(2, subset_size=10)
+    with pytest.warns(DeprecationWarning, match=r"Stage\.subset_size"):
+        assert stage.part == 10
+    with pytest.warns(DeprecationWarning, match=r"Recipe\.is_semi_supervised"):
+        assert recipe("dividemix").divides
+    with pytest.warns(DeprecationWarning, match="'subset_size'"):
+        assert with_settings(recipe("fine"), {"stage.1.part": 64}).stages[0].subset_size == 64
+    old = {**Stage(2, subset_size=10).to_dict(), "part": 10}
+    del old["subset_size"]
+    assert Stage.from_dict(old) == Stage(2, subset_size=10)  # files are read without a warning
+
+
+def test_options_that_count_epochs_are_options_of_the_component() -> None:
+    from eigenclean.losses import LOSSES, make_loss
+    from eigenclean.train.steps import STEPS, make_step
+
+    for name, loss in LOSSES.items():
+        assert set(loss.epoch_options) <= set(make_loss(name, 2, 2).options)
+    for name, step in STEPS.items():
+        assert set(step.epoch_options) <= set(vars(make_step(name)))
+    half = Stage(4, loss=ComponentSpec("gce", {"q": 0.7, "start": 20, "every": 10})).scaled(0.5, 2)
+    assert half.loss == ComponentSpec("gce", {"q": 0.7, "start": 10, "every": 5})

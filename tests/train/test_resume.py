@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import Callback, FromDetector, Optimiser, Recipe, Stage, recipe
@@ -241,3 +243,23 @@ def test_differences_in_words() -> None:
 def test_loading_is_all_or_nothing(pool: Pool, small_net: Make, tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="cannot read the checkpoint"):
         load_checkpoint(run(Recipe("mine", (Stage(1),)), small_net, pool), tmp_path / CHECKPOINT, {})
+
+
+def as_written_by_0_1(path: Path) -> None:
+    """Give the fields and tensors of a checkpoint the names they had in version 0.1."""
+    with safe_open(path, "pt") as file:
+        header = json.loads(file.metadata()["eigenclean"])
+        tensors = {name.replace("label_counts", "seen"): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for stage in header["identity"]["recipe"]["stages"]:
+        stage["part"] = stage.pop("subset_size")
+    path.write_bytes(save(tensors, metadata={"eigenclean": json.dumps(header)}))
+
+
+@pytest.mark.parametrize("name", ["cores2", "in parts"])
+def test_a_checkpoint_of_version_0_1_is_resumed(name: str, pool: Pool, small_net: Make, tmp_path: Path) -> None:
+    chosen = made(name).with_epochs(5)
+    whole = run(chosen, small_net, pool).fit()
+    with pytest.raises(Stopped):
+        run(chosen, small_net, pool, Checkpoints(tmp_path), Plug(3, after=True)).fit()
+    as_written_by_0_1(tmp_path / CHECKPOINT)
+    assert equal(run(chosen, small_net, pool).fit(Checkpoints(tmp_path).resume()), whole)

@@ -25,6 +25,7 @@ from eigenclean.arrays import (
     preview,
 )
 from eigenclean.deprecation import RenamedAttribute
+from eigenclean.detect.columns import ColumnChecks
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
@@ -51,7 +52,7 @@ class DecisionResult:
     made_by: dict[str, Any]
 
 
-class Detector(BaseEstimator, ABC):
+class Detector(ColumnChecks, BaseEstimator, ABC):
     """Arrays in, arrays out: scores how well each label fits, and turns the scores into a verdict.
 
     A detector of your own implements `_learn`, `_score` and `_suggest`; everything else is here. ``X`` is whatever
@@ -74,8 +75,6 @@ class Detector(BaseEstimator, ABC):
     cut: str | Cut
     threshold: float
     classes_: Array
-    n_features_in_: int
-    feature_names_in_: Array
     cut_: Cut
 
     n_columns = RenamedAttribute("n_features_in_")
@@ -235,11 +234,6 @@ class Detector(BaseEstimator, ABC):
             made_by=result.made_by,
         )
 
-    @property
-    def _by(self) -> str:
-        """The name that error sentences begin with."""
-        return type(self).__name__
-
     def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
         if issparse(X):
             raise InvalidData(f"{self._by}: sparse features are not supported; give X.toarray()")
@@ -255,30 +249,6 @@ class Detector(BaseEstimator, ABC):
         features, labels = self._check(X, y)
         self._check_columns(X, features)
         return features, locate_labels(labels, self.classes_, by=self._by)
-
-    def _set_columns(self, X: Any, features: Array) -> None:
-        """Remember number and names of the columns of X, as scikit-learn's estimators do."""
-        self.n_features_in_ = features.shape[1]
-        names = column_names(X)
-        if names is not None and len(names) == self.n_features_in_:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_columns(self, X: Any, features: Array) -> None:
-        """Raise `InvalidData` unless X has the columns that the detector was fitted on."""
-        if features.shape[1] != self.n_features_in_:
-            raise InvalidData(f"{self._by}: fitted on {self.n_features_in_} features, got {features.shape[1]}")
-        names = column_names(X)
-        if names is None or not hasattr(self, "feature_names_in_") or len(names) != self.n_features_in_:
-            return
-        differs = names != self.feature_names_in_
-        if differs.any():
-            first = int(np.argmax(differs))
-            raise InvalidData(
-                f"{self._by}: the columns must be those of fit in the same order, but column {first} is "
-                f"{names[first]!r} instead of {self.feature_names_in_[first]!r}"
-            )
 
     def _fit_cut(self, scores: Float64s, codes: Ints) -> None:
         self.cut_ = self._new_cut(scores, codes)
@@ -309,20 +279,6 @@ class Detector(BaseEstimator, ABC):
         return [
             f"{self._by}: {named} kept whole: too few samples, or all alike, to tell right labels from wrong ones"
         ]
-
-
-def column_names(X: Any) -> Array | None:
-    """Names of the columns of a polars, pandas or Arrow table; None if it is no table or has other names than text.
-
-    >>> import pyarrow
-    >>> column_names(pyarrow.table({"width": [1, 2], "height": [3, 4]}))
-    array(['width', 'height'], dtype=object)
-    """
-    columns = getattr(X, "column_names", getattr(X, "columns", None))
-    if columns is None or callable(columns):
-        return None
-    names = list(columns)
-    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from eigenclean.deprecation import renamed_names
 from eigenclean.sampling import held_out
 from eigenclean.train.augment import AUGMENTS, augmentation_by_name
 from eigenclean.train.callbacks import Callback
@@ -91,9 +92,12 @@ __all__ = [
 ]
 
 
+_renamed = renamed_names(__name__, {"Part": "ComponentSpec"})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
-        raise AttributeError(f"module 'eigenclean.train' has no attribute {name!r}")
+        return _renamed(name)
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value  # found without this function from now on
     return value

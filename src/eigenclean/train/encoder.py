@@ -1,4 +1,4 @@
-"""Features of a network that was trained on these very labels, as the paper has them."""
+"""The encoder "trained": features of a network that is trained on the given labels, as in the paper."""
 
 import copy
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 
 NAME = "trained"
 OPTIONS = ("net", "epochs", "size", "seed")
-# Long enough to learn the classes, too short to learn the errors by heart: from good features one is soon there.
+# Enough to learn the classes, too few to memorise wrong labels; a head on good features learns faster.
 EPOCHS_ON_IMAGES = 5
 EPOCHS_ON_VECTORS = 2
-_SIZE = 32  # pixels, when images differ in size and nobody says
+_DEFAULT_SIZE = 32  # pixels, for images of different sizes
 _THREADS = 8
 
 
@@ -39,14 +39,14 @@ def trained_features(
     net_options: Mapping[str, Any] | None = None,
     scale: bool = True,
 ) -> Array:
-    """What a network sees before its last layer after learning these labels; equal seeds give equal features.
+    """Features of a network that is trained on these labels for a few epochs; equal seeds give equal features.
 
     Args:
         inputs: images or vectors, as for `RobustClassifier`.
         labels: the given labels, right or wrong.
         net: a name from `NETS`; by default "small-cnn" for images and "mlp" for vectors.
-        epochs: how long to learn; by default long enough for the classes and too short for the errors.
-        seed: of weights and order.
+        epochs: number of epochs; by default enough to learn the classes and too few to memorise wrong labels.
+        seed: of the weights and of the order of the samples.
         device: "cpu", or None for the best there is.
         net_options: options of the network.
         scale: standardise the inputs first.
@@ -70,17 +70,17 @@ def trained_features(
         raise InvalidData(f"encoder trained: the net {name} needs images, got vectors; take mlp or linear")
     classes, codes = encode_labels(labels)
     check_two_classes(classes, by="encoder trained")
-    form = InputSpec.fit(array, "measured")
+    spec = InputSpec.fit(array, "measured")
     pool = (
-        form.pool(array, codes, classes)
+        spec.pool(array, codes, classes)
         if scale
         else Pool.from_arrays(np.asarray(array, np.float32), codes, classes)
     )
     options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
-    length = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
-    plan = recipe("standard", warm_up=1, epochs=length)
+    n_epochs = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
+    plan = recipe("standard", warm_up=1, epochs=n_epochs)
     engine = Engine(
-        plan, lambda: make_net(name, form.shape, len(classes), **options), pool, seed=seed, device=device
+        plan, lambda: make_net(name, spec.shape, len(classes), **options), pool, seed=seed, device=device
     ).fit()
     features, _ = network_outputs(engine.networks[0], engine.pool, features=True)
     assert features is not None
@@ -93,13 +93,13 @@ def embed_by_training(
     """The source with features of a network trained on its own labels: of its images, else of its features."""
     for option in options:
         check_name(option, OPTIONS, by=f"encoder {NAME}", what="option")
-    chosen = {key: value for key, value in options.items() if key != "size"}
+    training_options = {key: value for key, value in options.items() if key != "size"}
     skipped: list[Skipped] = []
     if source.images is not None:
         inputs: Any = source.images
         if isinstance(inputs, LazyImages):
             inputs = copy.copy(inputs)
-            inputs.resize = options.get("size", inputs.resize or _SIZE)
+            inputs.resize = options.get("size", inputs.resize or _DEFAULT_SIZE)
             skipped = _unreadable(inputs, strict)
     elif isinstance(source, RawSource):
         raise InvalidData(
@@ -108,34 +108,34 @@ def embed_by_training(
     else:
         inputs = source.features()
     good = np.ones(len(source), dtype=bool)
-    good[[one.row for one in skipped]] = False
+    good[[image.row for image in skipped]] = False
     rows = np.flatnonzero(good)
     if len(rows) == 0:
         raise InvalidData(f"{source.name}: none of its {len(source)} images can be read; {skipped[0].reason}")
-    known = as_inputs(inputs, by=source.name)
-    found = trained_features(
-        take_rows(known, rows) if skipped else known, source.labels[rows], device=device, **chosen
+    array = as_inputs(inputs, by=source.name)
+    features = trained_features(
+        take_rows(array, rows) if skipped else array, source.labels[rows], device=device, **training_options
     )
     facts = {"encoder": NAME, "kind": "image" if source.images is not None else "features", **options}
-    return EmbeddedSource(source, rows, found, facts=facts, skipped=skipped)
+    return EmbeddedSource(source, rows, features, facts=facts, skipped=skipped)
 
 
 def _unreadable(images: LazyImages, strict: bool) -> list[Skipped]:
-    """Images that cannot be decoded; they are looked at once before an epoch stumbles over them."""
+    """Images that cannot be decoded; all are decoded once before the training starts."""
 
-    def look(row: int) -> Skipped | None:
+    def try_decoding(row: int) -> Skipped | None:
         try:
             images[row]
         except EigencleanError as error:
             return Skipped(row, str(error))
         return None
 
-    first = next((row for row in range(len(images)) if look(row) is None), None)
+    first = next((row for row in range(len(images)) if try_decoding(row) is None), None)
     if first is None:
         return [Skipped(row, f"{images.title(row)} cannot be read") for row in range(len(images))]
     images.shape = (len(images), *images._decoded(first).shape)
     with ThreadPoolExecutor(_THREADS) as pool:
-        skipped = [one for one in pool.map(look, range(len(images))) if one is not None]
+        skipped = [image for image in pool.map(try_decoding, range(len(images))) if image is not None]
     if strict and skipped:
         raise InvalidData(f"{skipped[0].reason} (and --strict stops at the first)")
     return skipped

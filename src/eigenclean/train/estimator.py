@@ -1,15 +1,17 @@
-"""A classifier that learns in spite of wrong labels, for people who know scikit-learn."""
+"""A scikit-learn classifier that is trained in spite of wrong labels."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels, check_two_classes, encode_labels
 from eigenclean.detect import DETECTORS
+from eigenclean.detect.columns import ColumnChecks
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.names import check_name
@@ -32,36 +34,38 @@ if TYPE_CHECKING:
 _BY = "RobustClassifier"
 
 
-class RobustClassifier(ClassifierMixin, BaseEstimator):
-    """A network trained by a recipe that expects some labels to be wrong.
+class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
+    """A neural network trained by a recipe for data with some wrong labels.
 
     Inputs are features (arrays or data frames) or images (n x height x width, with channels last or first), and are
     standardised inside. Labels are integers or strings.
 
     Args:
         recipe: a name from `RECIPES`, or a `Recipe`.
-        net: a name from `NETS`, or a function of (shape of one input, number of classes) that gives a torch module
-            whose forward returns (features, logits); None for the network that the recipe is meant for.
+        net: a name from `NETS`, or a function of (shape of one input, number of classes) that returns a torch
+            module whose forward returns (features, logits); None for the network of the recipe.
         net_options: options of the network, such as ``{"hidden": [512]}``.
         selector: another selector for the recipe: the name of a detector, or a `Selector`.
-        epochs: epochs in all, when not those of the recipe.
-        validation_fraction: share of each class that is not learned from and chooses the best epoch.
-        random_state: seed of weights and order; None for a different result each time.
+        epochs: total number of epochs; None for those of the recipe.
+        validation_fraction: fraction of each class that is held out to choose the best epoch.
+        random_state: seed of the weights and of the order of the samples; None for a different result each time.
         device: "cpu", or None for the best there is.
         mixed_precision: "no", "fp16" or "bf16".
-        callbacks: who hears about the training, see `Callback`.
+        callbacks: called at the events of the training, see `Callback`.
 
     Attributes:
         classes_: sorted labels.
-        networks_: the trained networks, of the best epoch when there are validation samples, else of the last;
-            their logits are added up to predict.
+        n_features_in_: number of columns of X; not set for images.
+        feature_names_in_: names of the columns, if X was a data frame.
+        networks_: the trained networks, of the best epoch when there are validation samples, otherwise of the last;
+            predictions come from the sum of their logits.
         last_networks_: those of the last epoch.
         best_epoch_: the epoch that ``networks_`` are from.
-        history_: one record per epoch: epoch, lr, loss, train_accuracy (on the labels as given, of the samples
-            learned from), kept_fraction, selected, and val_accuracy and test_accuracy when there are such samples.
-        verdict_: of the last selection; for a recipe that never judges, of the default detector on the features
+        history_: one record per epoch: epoch, lr, loss, train_accuracy (on the given labels of the samples that
+            were trained on), kept_fraction, selected, and val_accuracy and test_accuracy if there are such samples.
+        verdict_: of the last selection; for a recipe without a detector, of the default detector on the features
             of the trained network.
-        recipe_: the recipe that was carried out.
+        recipe_: the recipe with all options resolved.
 
     Examples:
         >>> from sklearn.datasets import load_digits
@@ -117,36 +121,42 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         resume: bool = False,
         trusted: Any = None,
     ) -> Self:
-        """Train.
+        """Train the networks of the recipe.
 
         Args:
             X: features or images.
             y: the given labels.
-            ids: names of the rows in the verdict; by default 0, 1, 2, …
+            ids: ids of the rows in the verdict; by default 0, 1, 2, …
             validation: a pair (X, y) with labels as noisy as those given, to choose the best epoch.
-            test: a pair (X, y) whose accuracy is written down after every epoch.
-            folder: where a checkpoint and metrics.jsonl are kept, epoch by epoch.
-            resume: go on from the checkpoint in ``folder``, if there is one.
-            trusted: True for each row whose label people have confirmed: always learned from, as labelled.
+            test: a pair (X, y) whose accuracy is recorded after every epoch.
+            folder: where a checkpoint and metrics.jsonl are written after every epoch.
+            resume: continue from the checkpoint in ``folder``, if there is one.
+            trusted: mask of the rows whose labels a person has confirmed: they are always trained on.
         """
         require("torch", extra="train", caller=_BY)
         require("accelerate", extra="train", caller=_BY)
+        if issparse(X):
+            raise InvalidData(f"{_BY}: sparse features are not supported; give X.toarray()")
+        if y is None:
+            raise InvalidData(f"{_BY}: requires y to be passed, but the target y is None")
         array = as_inputs(X, by=_BY)
-        self.recipe_ = self._chosen_recipe(vectors=array.ndim == 2)
+        self.recipe_ = self._resolve_recipe(vectors=array.ndim == 2)
         labels = check_labels(as_vector(y), by=_BY, n_rows=len(array))
         row_ids = check_ids(None if ids is None else as_vector(ids), len(array), by=_BY)
         self.classes_, codes = encode_labels(labels)
         check_two_classes(self.classes_, by=_BY)
+        self._set_input_columns(X, array)
         rows: Any = slice(None)
         if self.validation_fraction and validation is None:
-            apart = held_out(codes, self.validation_fraction, random_state=self._seed())
-            validation, rows = (take_rows(array, apart), labels[apart]), ~apart
-        given = array if isinstance(rows, slice) else take_rows(array, rows)
-        self.inputs_ = InputSpec.fit(given, self.recipe_.scale, self._augment(given))
-        pool = self.inputs_.pool(given, codes[rows], self.classes_, row_ids[rows])
+            validation_rows = held_out(codes, self.validation_fraction, random_state=self._seed())
+            validation = (take_rows(array, validation_rows), labels[validation_rows])
+            rows = ~validation_rows
+        training = array if isinstance(rows, slice) else take_rows(array, rows)
+        self.inputs_ = InputSpec.fit(training, self.recipe_.scale, self._augment(training))
+        pool = self.inputs_.pool(training, codes[rows], self.classes_, row_ids[rows])
         if trusted is not None:
-            pool = pool.with_trusted(_checked_mask(trusted, len(array))[rows])
-        self._learned(self._engine(pool, validation, test), folder, resume)
+            pool = pool.with_trusted(_check_mask(trusted, len(array))[rows])
+        self._train(self._engine(pool, validation, test), folder, resume)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -163,7 +173,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def save(self, folder: str | os.PathLike[str], **run: Any) -> None:
         """Write ``model.safetensors``, ``model.json`` and the verdict into a folder; no pickle.
 
-        ``run`` adds facts of the run (seconds, data_hash) to the summary of the verdict.
+        ``run`` has further entries (seconds, data_hash) for the summary of the verdict.
         """
         self._check_fitted()
         from eigenclean.train.storage.model_files import save_model
@@ -184,24 +194,33 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
-    def _chosen_recipe(self, *, vectors: bool) -> Recipe:
-        """The recipe with what this estimator changes about it; every name is checked here."""
+    def _set_input_columns(self, X: Any, array: Any) -> None:
+        """Store the columns of feature vectors; images have none."""
+        if array.ndim == 2:
+            self._set_columns(X, array)
+            return
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _resolve_recipe(self, *, vectors: bool) -> Recipe:
+        """The recipe with the selector and epochs of this estimator; all names are checked here."""
         if isinstance(self.recipe, Recipe):
-            chosen = self.recipe
+            resolved = self.recipe
         else:
             check_name(self.recipe, RECIPES, by=_BY, what="recipe")
-            chosen = make_recipe(self.recipe, preset="head" if vectors else "small")
-        if not callable(self._net(chosen)):
-            check_name(self._net(chosen), NETS, by=_BY, what="net")
+            resolved = make_recipe(self.recipe, preset="head" if vectors else "small")
+        if not callable(self._net(resolved)):
+            check_name(self._net(resolved), NETS, by=_BY, what="net")
         if isinstance(self.selector, str):
             check_name(self.selector, DETECTORS, by=_BY, what="selector")
         if self.selector is not None:
-            chosen = chosen.with_selector(self.selector)
+            resolved = resolved.with_selector(self.selector)
         if not 0 <= self.validation_fraction < 1:
             raise InvalidOption(
                 f"{_BY}: validation_fraction must be from 0 to below 1, got {self.validation_fraction}"
             )
-        return chosen if self.epochs is None else chosen.with_epochs(self.epochs)
+        return resolved if self.epochs is None else resolved.with_epochs(self.epochs)
 
     def _net(self, recipe: Recipe) -> "str | Callable[[Any, int], nn.Module]":
         return recipe.net if self.net is None else self.net
@@ -223,15 +242,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def _engine(self, pool: Any, validation: Any, test: Any) -> "Engine":
         from eigenclean.train.engine import Engine
 
-        apart = {
-            name: None if given is None else self.inputs_.labelled_pool(given, self.classes_, by=f"{_BY}: {name}")
-            for name, given in (("validation", validation), ("test", test))
+        pools = {
+            name: None if pair is None else self.inputs_.labelled_pool(pair, self.classes_, by=f"{_BY}: {name}")
+            for name, pair in (("validation", validation), ("test", test))
         }
         return Engine(
             self.recipe_,
             self._make_net,
             pool,
-            **apart,
+            **pools,
             augment=self.inputs_.augment,
             seed=self._seed(),
             device=self.device,
@@ -239,18 +258,22 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             callbacks=self.callbacks,
         )
 
-    def _learned(self, engine: "Engine", folder: str | os.PathLike[str] | None, resume: bool) -> None:
-        """Train, then take over what came of it."""
+    def _train(self, engine: "Engine", folder: str | os.PathLike[str] | None, resume: bool) -> None:
+        """Run the engine and store its results as fitted attributes."""
         from eigenclean.train.storage.run_files import Checkpoints, MetricsFile
 
-        start = None
+        restore = None
         if folder is not None:
             net = self._net(self.recipe_)
-            named = {"net": net if isinstance(net, str) else "own", "net_options": dict(self.net_options or {})}
-            kept = Checkpoints(folder, {**named, "classes": self.classes_.tolist()})
-            engine.callbacks += [kept, MetricsFile(folder)]
-            start = kept.resume() if resume else None
-        engine.fit(start)
+            identity = {
+                "net": net if isinstance(net, str) else "own",
+                "net_options": dict(self.net_options or {}),
+                "classes": self.classes_.tolist(),
+            }
+            checkpoints = Checkpoints(folder, identity)
+            engine.callbacks += [checkpoints, MetricsFile(folder)]
+            restore = checkpoints.resume() if resume else None
+        engine.fit(restore)
         self.last_networks_ = engine.networks
         self.networks_ = engine.best.networks(engine.networks)
         self.best_epoch_ = engine.best.epoch or engine.epochs_done
@@ -270,6 +293,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         from eigenclean.train.loop.evaluation import network_outputs
 
         array = self.inputs_.check(X, by=_BY)
+        if isinstance(array, np.ndarray) and array.ndim == 2:
+            self._check_columns(X, array)
         pool = self.inputs_.pool(array, np.zeros(len(array), dtype=np.intp), self.classes_)
         return sum((as_doubles(network_outputs(net, pool)[1]) for net in self.networks_), np.zeros(1))
 
@@ -278,7 +303,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             raise NotFittedError(f"this {_BY} is not fitted yet: call fit(X, y) first")
 
 
-def _checked_mask(trusted: Any, n_rows: int) -> Bools:
+def _check_mask(trusted: Any, n_rows: int) -> Bools:
     mask = as_vector(trusted)
     if mask.dtype != bool or mask.shape != (n_rows,):
         raise InvalidData(
@@ -289,10 +314,10 @@ def _checked_mask(trusted: Any, n_rows: int) -> Bools:
 
 
 def _verdict(engine: "Engine") -> Verdict:
-    """The last verdict of the first network; if nobody was ever judged, one of the default detector."""
-    found = engine.judge_all()
-    if found is not None:
-        return found
+    """The last verdict of the first network; if its selectors made none, a verdict of the default detector."""
+    verdict = engine.judge_all()
+    if verdict is not None:
+        return verdict
     from eigenclean.detect import detector
     from eigenclean.train.loop.evaluation import collect_evidence
 

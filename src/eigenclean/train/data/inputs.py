@@ -53,6 +53,8 @@ class InputSpec:
         array = as_inputs(X, by=by)
         shape = tuple(array.shape[1:]) if array.ndim > 2 else int(array.shape[1])
         if shape != self.shape:
+            if isinstance(shape, int) and isinstance(self.shape, int):  # the sentence of scikit-learn's estimators
+                raise InvalidData(f"X has {shape} features, but {by} is expecting {self.shape} features as input")
             raise InvalidData(f"{by}: fitted on {_describe(self.shape)}, got {_describe(shape)}")
         return array
 

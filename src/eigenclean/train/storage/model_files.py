@@ -28,7 +28,7 @@ _FORMAT = 2
 
 
 def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
-    """Write a fitted classifier; the record comes last and names its weights, so a mixture of two is noticed."""
+    """Write a fitted classifier; the record is written last and has a hash of the weights, which must match it."""
     target = make_folder(folder)
     data = save(_tensors(model))
     model.verdict_.save(target, **run)
@@ -52,15 +52,15 @@ def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Modu
 def _tensors(model: RobustClassifier) -> dict[str, Tensor]:
     scaling = model.inputs_.scaling
     tensors = {"scaling.mean": torch.from_numpy(scaling.mean), "scaling.scale": torch.from_numpy(scaling.scale)}
-    for start, networks in _kept(model).items():
+    for prefix, networks in _saved_networks(model).items():
         for number, net in enumerate(networks):
             tensors |= {
-                f"{start}.{number}.{name}": value.cpu().contiguous() for name, value in net.state_dict().items()
+                f"{prefix}.{number}.{name}": value.cpu().contiguous() for name, value in net.state_dict().items()
             }
     return tensors
 
 
-def _kept(model: RobustClassifier) -> dict[str, list[nn.Module]]:
+def _saved_networks(model: RobustClassifier) -> dict[str, list[nn.Module]]:
     """The networks to save: the best, and the last unless they are the same."""
     same = model.best_epoch_ == len(model.history_)
     return {"best": model.networks_} if same else {"best": model.networks_, "last": model.last_networks_}
@@ -99,6 +99,8 @@ def _restored(
     shape, scaling = record["shape"], Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
     augment = augmentation_by_name(model.recipe_.augment, images=not isinstance(shape, int))
     model.inputs_ = InputSpec(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
+    if isinstance(shape, int):
+        model.n_features_in_ = shape
     model.history_, model.best_epoch_, model.verdict_ = record["history"], record["best_epoch"], verdict
     model.networks_ = _networks(model, record["n_networks"], "best", tensors)
     last = any(name.startswith("last.") for name in tensors)
@@ -110,8 +112,8 @@ def _networks(model: RobustClassifier, n: int, which: str, tensors: Mapping[str,
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
         networks = [model._make_net() for _ in range(n)]
     for number, net in enumerate(networks):
-        start = f"{which}.{number}."
-        net.load_state_dict({key[len(start) :]: value for key, value in tensors.items() if key.startswith(start)})
+        prefix = f"{which}.{number}."
+        net.load_state_dict({key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)})
     return networks
 
 
