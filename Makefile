@@ -63,14 +63,15 @@ $(LOWEST)/.installed: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/pip install --quiet --upgrade pip
 	$(LOWEST)/bin/pip install --quiet --constraint constraints/lowest.txt --editable '.[dask,review,cleanlab]' \
-	  pandas polars pytest pytest-timeout hypothesis
+	  pandas polars playwright pytest pytest-timeout hypothesis
 	@touch $@
 
-# What the base install, `dask` and `cleanlab` can do. `train` and `embed` start at the versions that `make test` runs.
+# What the base install, `dask`, `review` and `cleanlab` can do. `train` and `embed` start at the versions of `make test`.
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -p no:cacheprovider tests/detect tests/noise tests/metrics tests/sources tests/scale \
 	  tests/contracts/test_detector_contract.py tests/contracts/test_cut_contract.py \
-	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py $(CORE)
+	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py \
+	  tests/review/test_guard.py tests/review/test_store.py $(CORE)
 
 bench: setup
 	$(BIN)/eigenclean bench detect

@@ -26,7 +26,7 @@ def measure_judge(task: Task, seed: int, context: Context) -> Measured:
         options = {**selector.options, **options}
     detector = build_detector(task.spec.method, options, seed=seed)
     inputs = trained.logits if options.get("head", "linear") is None else trained.features
-    verdict = detector.fit(inputs, trained.labels).judge(inputs, trained.labels)
+    verdict = detector.fit_judge(inputs, trained.labels)
     quality = detection_quality(verdict.flagged, verdict.p_clean, trained.is_clean, verdict.score)
     names = ("f", "precision", "recall", "auroc", "noise_rate", "flagged_share")
     figures = {name: value for name in names if (value := getattr(quality, name)) is not None}

@@ -51,5 +51,5 @@ def _timed_verdict(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
         verdict = baseline.judge_with_cleanlab(case.features, case.labels)
     else:
         detector = build_detector(name, {}, seed=seed)
-        verdict = detector.fit(case.features, case.labels).judge(case.features, case.labels)
+        verdict = detector.fit_judge(case.features, case.labels)
     return verdict, time.perf_counter() - started

@@ -68,7 +68,7 @@ def peak_bytes() -> int:
 
 def _memory(data: Source, judge: Detector, out: Path) -> tuple[Detector, dict[str, Any]]:
     features = data.features()
-    verdict = judge.fit(features, data.labels).judge(features, data.labels, ids=data.ids)
+    verdict = judge.fit_judge(features, data.labels, ids=data.ids)
     verdict.save(out, data_hash=data.data_hash())
     return judge, {"name": "memory"}
 
