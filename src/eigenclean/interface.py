@@ -32,8 +32,11 @@ STABLE_MODULES = (
 EXTENSION_MODULES = (
     "eigenclean.arrays",
     "eigenclean.cli",
+    "eigenclean.cli.console",
+    "eigenclean.cli.options",
     "eigenclean.deprecation",
     "eigenclean.extras",
+    "eigenclean.features.encoders.efficientnet_lite",
     "eigenclean.files",
     "eigenclean.interface",
     "eigenclean.losses",
@@ -47,6 +50,8 @@ EXTENSION_MODULES = (
     "eigenclean.train.steps",
     "eigenclean.truth",
     "eigenclean.version",
+    "eigenclean.workflows.demo",
+    "eigenclean.workflows.train_callbacks",
 )
 
 PUBLIC_MODULES = STABLE_MODULES + EXTENSION_MODULES

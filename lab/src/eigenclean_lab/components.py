@@ -3,14 +3,12 @@
 from functools import cache
 from typing import Any
 
-from eigenclean.detect import DETECTORS, detector
-from eigenclean.detect.base import plain_parameters
+from eigenclean.detect import DETECTORS, detector, plain_parameters
 from eigenclean.detect.cuts import CUTS
 from eigenclean.losses import LOSSES
 from eigenclean.nets import NETS
 from eigenclean.noise import NOISES
-from eigenclean.train import SELECTORS
-from eigenclean.train.augment import AUGMENTS
+from eigenclean.train import AUGMENTS, SELECTORS
 from eigenclean.train.steps import STEPS
 from eigenclean_lab.store import registered
 from eigenclean_lab.store.fingerprints import names_in
@@ -32,6 +30,7 @@ def component_modules(description: Any) -> set[str]:
 
 @cache
 def _defaults(name: str) -> frozenset[str]:
-    parameters = plain_parameters(detector(name))
+    default = detector(name)
+    parameters = [default.get_params(deep=False), plain_parameters(default)]  # the latter describes cuts
     others = set(names_in(parameters)) & set(DETECTORS) - {name}
     return frozenset(registered(parameters, *REGISTRIES).union(*map(_defaults, others)))

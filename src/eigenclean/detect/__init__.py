@@ -3,9 +3,11 @@
 from typing import Any
 
 from eigenclean.arrays import Bools
-from eigenclean.detect.base import Detector
+from eigenclean.detect.base import Detector, plain_parameters
 from eigenclean.detect.block_detector import BlockDetector
+from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.fine.fine import FINE
+from eigenclean.detect.options import build_detector
 from eigenclean.detect.registry import DEFAULT, DETECTORS, as_block_detector, detector
 from eigenclean.errors import MissingEvidence
 
@@ -16,8 +18,11 @@ __all__ = [
     "BlockDetector",
     "Detector",
     "as_block_detector",
+    "at_most_false_flags",
+    "build_detector",
     "detector",
     "find_label_issues",
+    "plain_parameters",
 ]
 
 

@@ -2,12 +2,14 @@
 
 from eigenclean.deprecation import renamed_names
 from eigenclean.features.choose import best_encoder, make_encoder
-from eigenclean.features.encoders.base import Encoder
+from eigenclean.features.encoders.base import IMAGE, TEXT, Encoder
 from eigenclean.features.registry import ENCODERS
 from eigenclean.features.source import EmbeddedSource, embed_source, recompute_features
 
 __all__ = [
     "ENCODERS",
+    "IMAGE",
+    "TEXT",
     "EmbeddedSource",
     "Encoder",
     "best_encoder",

@@ -1,6 +1,6 @@
 """Metrics: how good a verdict is when the truth is known, and how many labels are wrong when it is not."""
 
-from eigenclean.metrics.calibration import Reliability, expected_calibration_error, reliability_curve
+from eigenclean.metrics.calibration import Reliability, check_mask, expected_calibration_error, reliability_curve
 from eigenclean.metrics.certainty import CERTAINTY_BANDS, CertaintyBand, count_by_certainty
 from eigenclean.metrics.class_eigenvectors import (
     AlignmentHeatmap,
@@ -29,6 +29,7 @@ __all__ = [
     "Reliability",
     "Spectrum",
     "alignment_heatmap",
+    "check_mask",
     "count_by_certainty",
     "detection_quality",
     "eigenvalue_spectrum",

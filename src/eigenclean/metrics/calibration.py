@@ -76,7 +76,11 @@ def check_probabilities(values: ArrayLike, *, by: str, what: str) -> Float64s:
 
 
 def check_mask(values: ArrayLike, n_rows: int, *, by: str, what: str) -> Bools:
-    """Return one boolean per row, or raise `InvalidData`."""
+    """Return one boolean per row, or raise `InvalidData`.
+
+    >>> check_mask([1, 0], 2, by="histogram", what="is_clean")
+    array([ True, False])
+    """
     array = np.asarray(values)
     if array.shape != (n_rows,):
         raise InvalidData(f"{by}: {what} must have one value for each of {n_rows} rows, got shape {array.shape}")

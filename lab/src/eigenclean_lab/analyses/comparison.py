@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Float64s
-from eigenclean.detect.base import Detector
-from eigenclean.detect.baselines.mcd import MCD
-from eigenclean.detect.baselines.small_loss import SmallLoss
+from eigenclean.detect import FINE, Detector, detector
 from eigenclean.detect.cuts import Cut, GaussianCut
-from eigenclean.detect.fine.fine import FINE
 from eigenclean.errors import InvalidOption
 from eigenclean.metrics import Record, detection_quality
 from eigenclean.verdict import Verdict
@@ -91,11 +88,11 @@ def compare_with_mcd(
     """
     judges = {
         "fine": FINE(cut=as_released()),
-        "mcd": MCD(shrinkage=0.0, random_state=random_state),
-        "mcd, mixture": MCD(shrinkage=0.0, cut=as_released(), random_state=random_state),
+        "mcd": detector("mcd", shrinkage=0.0, random_state=random_state),
+        "mcd, mixture": detector("mcd", shrinkage=0.0, cut=as_released(), random_state=random_state),
     }
     verdicts = {name: judge.judge(features, labels) for name, judge in judges.items()}
-    by_loss = SmallLoss() if logits is None else SmallLoss(head=None)
+    by_loss = detector("small-loss") if logits is None else detector("small-loss", head=None)
     verdicts["small loss"] = by_loss.judge(features if logits is None else logits, labels)
     return compare_verdicts(verdicts, is_clean)
 

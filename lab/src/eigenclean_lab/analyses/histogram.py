@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Float64s, Ints
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.metrics import Record
-from eigenclean.metrics.calibration import check_mask
+from eigenclean.metrics import Record, check_mask
 from eigenclean_lab.plot_style import RIGHT, WRONG
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import numpy as np
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
 from eigenclean.noise import Noise, corrupt, parse_noise
-from eigenclean.sampling import held_out
 from eigenclean.sources import Source, open_source
-from eigenclean.train import as_inputs, take_rows
+from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality import settings
 from eigenclean_lab.bench.training.settings import TrainingSetting

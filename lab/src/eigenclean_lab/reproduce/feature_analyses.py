@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.detect.options import build_detector
+from eigenclean.detect import build_detector
 from eigenclean.metrics import alignment_heatmap, detection_quality, eigenvector_shift, fraction_curve
 from eigenclean.train import FromDetector, make_selector
 from eigenclean_lab.reproduce.context import Context

@@ -4,9 +4,9 @@ import base64
 from pathlib import Path
 from typing import Any
 
+from eigenclean import __version__
 from eigenclean.files import write_text
 from eigenclean.report import render_page
-from eigenclean.version import __version__
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.formatting import differences, header, lines

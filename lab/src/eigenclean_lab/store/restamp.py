@@ -181,7 +181,8 @@ def difference(before: Any, after: Any) -> float:
     if isinstance(before, list | tuple) and isinstance(after, list | tuple) and len(before) == len(after):
         return max((difference(one, two) for one, two in zip(before, after, strict=True)), default=0.0)
     if isinstance(before, int | float) and isinstance(after, int | float):
-        return abs(before - after) / max(1.0, abs(before))
+        gap = abs(before - after) / max(1.0, abs(before))
+        return float("inf") if np.isnan(gap) else gap
     return 0.0 if before == after else float("inf")
 
 

@@ -14,7 +14,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.files import reading_arrays
 from eigenclean.noise import corrupt
-from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources import DATASETS
 from eigenclean.truth import Truth
 from eigenclean_lab.data_folder import VARIABLE, data_file
 from eigenclean_lab.store import MissingData

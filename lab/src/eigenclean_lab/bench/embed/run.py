@@ -11,8 +11,7 @@ import numpy as np
 
 from eigenclean.detect import detector
 from eigenclean.extras import require
-from eigenclean.features import best_encoder, embed_source, make_encoder
-from eigenclean.features.encoders.base import IMAGE, TEXT
+from eigenclean.features import IMAGE, TEXT, best_encoder, embed_source, make_encoder
 from eigenclean.metrics import score_verdict
 from eigenclean.progress import track
 from eigenclean.sources import Source, open_source

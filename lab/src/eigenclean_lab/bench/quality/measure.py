@@ -3,8 +3,7 @@
 import time
 
 from eigenclean.arrays import Array, Bools
-from eigenclean.detect.decisions import at_most_false_flags
-from eigenclean.detect.options import build_detector
+from eigenclean.detect import at_most_false_flags, build_detector
 from eigenclean.metrics import score_verdict
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.quality import baseline

@@ -12,7 +12,7 @@ import numpy as np
 from eigenclean.arrays import Array, Ints, encode_labels
 from eigenclean.files import reading_arrays
 from eigenclean.noise import Noise, corrupt, make_noise
-from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources import DATASETS
 from eigenclean.truth import Truth
 from eigenclean_lab.data_folder import data_file, fashion_mnist
 

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from eigenclean.detect import DETECTORS
-from eigenclean.detect.base import plain_parameters
-from eigenclean.detect.options import build_detector
+from eigenclean.detect import DETECTORS, build_detector, plain_parameters
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean_lab.bench.quality import baseline, network_features

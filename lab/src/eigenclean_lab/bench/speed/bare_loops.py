@@ -7,8 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import SGD, AdamW, Optimizer
 
-from eigenclean.train.data.pool import Pool
-from eigenclean.train.optimiser import Optimiser
+from eigenclean.train import Optimiser, Pool
 
 _ROWS = 512  # at a time where nothing is learned
 

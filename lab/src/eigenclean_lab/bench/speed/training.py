@@ -12,8 +12,7 @@ from eigenclean.arrays import Array, Ints
 from eigenclean.evidence import Evidence
 from eigenclean.noise import add_noise
 from eigenclean.progress import track
-from eigenclean.train import Callback, Optimiser, recipe
-from eigenclean.train.data.inputs import InputSpec
+from eigenclean.train import Callback, InputSpec, Optimiser, recipe
 from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, Target, record
 from eigenclean_lab.bench.speed.synthetic import noisy_features
 from eigenclean_lab.bench.speed.timing import best_in_turns, limited_threads, peak_bytes, seconds
@@ -87,7 +86,7 @@ def _vectors(sizes: Sizes) -> list[Ratio]:
 
 
 def _engine_result(case: str, pool: Any, net: str, repeats: int, target: Target | None) -> Ratio:
-    from eigenclean.train.engine import Engine
+    from eigenclean.train import Engine
     from eigenclean_lab.bench.speed.bare_loops import bare_loop
 
     chosen = recipe("standard").with_epochs(_EPOCHS)
@@ -159,7 +158,7 @@ def fine_round(rows: int, columns: int) -> tuple[Callable[[], None], Array]:
 
 
 def _dividemix(sizes: Sizes) -> list[Ratio]:
-    from eigenclean.train.engine import Engine
+    from eigenclean.train import Engine
 
     pool, net = _images(sizes.images, (1, 28, 28)), "small-cnn"
     make, chosen = _maker(net, pool), recipe("dividemix", warm_up=1, epochs=3)

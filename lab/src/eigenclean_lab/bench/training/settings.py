@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.noise import Noise, corrupt, make_noise
-from eigenclean.sampling import held_out
+from eigenclean.train import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality.settings import Setting
 from eigenclean_lab.data_folder import fashion_mnist
