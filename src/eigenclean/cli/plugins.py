@@ -40,10 +40,10 @@ def add_plugins(app: typer.Typer) -> None:
 
 def plugins() -> dict[str, EntryPoint]:
     """The installed entry points by name; of two with the same name, the first one found."""
-    found: dict[str, EntryPoint] = {}
+    installed: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
-        found.setdefault(point.name, point)
-    return found
+        installed.setdefault(point.name, point)
+    return installed
 
 
 def load_plugin(name: str, point: EntryPoint) -> Any:

@@ -48,9 +48,9 @@ def review(
         for note in opened.notes:
             mention(f"note: {note}")
         if patch is not None:
-            made = opened.patch()
-            made.save(patch)
-            say(f"{made}; written to {patch}")
+            decisions = opened.patch()
+            decisions.save(patch)
+            say(f"{decisions}; written to {patch}")
         if export is not None:
             _export(opened, export, reviewer, most)
         if patch is None and export is None:
@@ -66,8 +66,8 @@ def _export(opened: "Review", path: Path, reviewer: str | None, most: int) -> No
 
     write_text(path, single_page(opened, reviewer=reviewer or default_reviewer(), most=most))
     n = len(opened.suspects)
-    part = f"all {n}" if n <= most else f"the worst {most} of {n}"
-    say(f"{part} suspects written to {path}; the file holds the data that it shows")
+    which = f"all {n}" if n <= most else f"the worst {most} of {n}"
+    say(f"{which} suspects written to {path}; the file holds the data that it shows")
 
 
 def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | None) -> None:
@@ -75,7 +75,7 @@ def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | No
 
     from eigenclean.review.serve import serve
 
-    door = opened.folder / "open-review.html"
+    redirect = opened.folder / "open-review.html"
 
     def announce(link: str) -> None:
         say(f"Review at {link}")
@@ -84,22 +84,22 @@ def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | No
     def ready(link: str) -> None:
         mention(f"{len(opened.suspects)} suspects; decisions are saved to {opened.store.path}; Ctrl-C ends it")
         if browser:
-            _open_browser(door, link)
+            _open_browser(redirect, link)
 
     try:
         serve(opened, port=port, reviewer=reviewer, announce=announce, ready=ready)
     finally:
-        door.unlink(missing_ok=True)
+        redirect.unlink(missing_ok=True)
     judged = sum(decision["state"] != "open" for decision in opened.decisions())
     say(f"{judged} of {len(opened.suspects)} suspects are judged; export them with --patch patch.jsonl")
 
 
-def _open_browser(door: Path, link: str) -> None:
+def _open_browser(redirect: Path, link: str) -> None:
     """Show the link to the browser alone: every user of the machine can read the arguments of a process."""
     import os
     import webbrowser
 
-    door.unlink(missing_ok=True)
-    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    redirect.unlink(missing_ok=True)
+    with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
-    webbrowser.open(door.resolve().as_uri())
+    webbrowser.open(redirect.resolve().as_uri())

@@ -123,8 +123,8 @@ def self_test(
 
     >>> from sklearn.datasets import load_digits
     >>> from eigenclean.detect import FINE
-    >>> found = self_test(FINE(), *load_digits(return_X_y=True), share=0.1, seeds=[0])
-    >>> found.n_planted, 0.3 < found.recall < 1
+    >>> result = self_test(FINE(), *load_digits(return_X_y=True), share=0.1, seeds=[0])
+    >>> result.n_planted, 0.3 < result.recall < 1
     (180, True)
     """
     if not seeds:
@@ -229,16 +229,16 @@ def _judge(detector: Detector, X: Array, y: Array, decision: Decision | None) ->
 def _measure(verdict: Verdict, planted: Planted, unchanged: Verdict) -> dict[str, Any]:
     """Quality of one run; flags that are also in the ``unchanged`` verdict may be real errors."""
     quality = detection_quality(verdict.flagged, verdict.p_clean, ~planted.wrong, verdict.score)
-    found = verdict.flagged & planted.wrong
-    n, n_found = verdict.n_flagged, int(np.count_nonzero(found))
+    hits = verdict.flagged & planted.wrong
+    n, n_hits = verdict.n_flagged, int(np.count_nonzero(hits))
     n_possible = int(np.count_nonzero(verdict.flagged & ~planted.wrong & unchanged.flagged))
-    suggested_right = verdict.suggested[found] == unchanged.labels[found]
+    suggested_right = verdict.suggested[hits] == unchanged.labels[hits]
     return {
         "recall": quality.noisy_recall,
-        "precision_low": n_found / n if n else None,
-        "precision_high": (n_found + n_possible) / n if n else None,
+        "precision_low": n_hits / n if n else None,
+        "precision_high": (n_hits + n_possible) / n if n else None,
         "average_precision": quality.average_precision,
-        "suggestion_accuracy": float(np.mean(suggested_right)) if n_found else None,
+        "suggestion_accuracy": float(np.mean(suggested_right)) if n_hits else None,
     }
 
 

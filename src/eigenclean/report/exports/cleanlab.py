@@ -20,9 +20,9 @@ COLUMNS = {
 def to_cleanlab(rows: Rows, path: Path) -> None:
     """``is_label_issue, label_score, given_label, predicted_label``, one row per sample, in order."""
     frame = rows.verdict.to_frame().take(rows.rows.tolist())
-    made = pa.table({name: frame.column(column) for name, column in COLUMNS.items()})
+    renamed = pa.table({name: frame.column(column) for name, column in COLUMNS.items()})
     with replacing(path) as temporary:
         if path.suffix.lower() == ".parquet":
-            pq.write_table(made, temporary)
+            pq.write_table(renamed, temporary)
         else:
-            pyarrow.csv.write_csv(made, str(temporary))
+            pyarrow.csv.write_csv(renamed, str(temporary))

@@ -15,14 +15,14 @@ _BOM = "\ufeff"
 def to_spreadsheet(rows: Rows, path: Path) -> None:
     """All columns of the verdict, and the texts if there are any."""
     texts = rows.texts()
-    made = io.StringIO(newline="")
-    writer = csv.writer(made)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
     for number, row in enumerate(rows):
         record = row if texts is None else {**row, "text": texts[number]}
         if number == 0:
             writer.writerow(record)
         writer.writerow([harmless(value) for value in record.values()])
-    write_text(path, _BOM + made.getvalue())
+    write_text(path, _BOM + buffer.getvalue())
 
 
 def harmless(value: Any) -> Any:

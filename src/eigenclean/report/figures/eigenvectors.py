@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.axes import Axes
-from eigenclean.report.figures.svg import picture, tag, text, title
+from eigenclean.report.figures.svg import figure, tag, text, title
 from eigenclean.report.formatting import isolate, percent, plain, short
 
 _SMALLEST_SHARE = 1e-6  # the lower end of the logarithmic axis
@@ -29,7 +29,7 @@ def spectrum(measured: Mapping[str, Any]) -> Markup:
     lowest = math.floor(math.log10(smallest) + 1e-9)
     axes = Axes.of((1, max(k, 2)), (10.0**lowest, 1.0), log_y=True)
     numbers = range(1, k + 1)
-    parts = [
+    elements = [
         *axes.y_ticks([10.0**exponent for exponent in range(lowest, 1)], lambda share: f"{100 * share:g} %"),
         *axes.x_ticks([(number, str(number)) for number in numbers], "eigenvalue"),
         *(axes.line(numbers, row, "line thin") for row in shares),
@@ -38,7 +38,7 @@ def spectrum(measured: Mapping[str, Any]) -> Markup:
     label = (
         f"Eigenvalue spectrum: the first eigenvector holds {percent(mean[0])} on average over {len(shares)} classes"
     )
-    return picture(axes.width, axes.height, *parts, label=label, class_="figure spectrum")
+    return figure(axes.width, axes.height, *elements, label=label, class_="figure spectrum")
 
 
 def fraction(measured: Mapping[str, Any]) -> Markup:
@@ -47,14 +47,14 @@ def fraction(measured: Mapping[str, Any]) -> Markup:
     bottom = min(0.9, math.floor(10 * min(low) + 1e-9) / 10)
     axes = Axes.of((shares[0], max(shares[-1], 2 * shares[0])), (bottom, 1.0), log_x=True)
     ticks = [bottom + (1 - bottom) * step / 4 for step in range(5)]
-    parts = [
+    elements = [
         *axes.y_ticks(ticks, lambda cosine: f"{cosine:.2g}"),
         *axes.x_ticks([(share, f"{100 * share:g} %") for share in shares], "share of the class"),
         axes.band(shares, low, high, "band"),
         axes.line(shares, measured["cosine"], "line s0", title("mean over classes and draws")),
     ]
     label = f"Cosine between eigenvectors of a subset and of the class: {measured['cosine'][0]:.3f} at the smallest"
-    return picture(axes.width, axes.height, *parts, label=label, class_="figure fraction")
+    return figure(axes.width, axes.height, *elements, label=label, class_="figure fraction")
 
 
 def shift(measured: Mapping[str, Any]) -> Markup:
@@ -62,7 +62,7 @@ def shift(measured: Mapping[str, Any]) -> Markup:
     names = [plain(name) for name in measured["classes"]]
     rows: list[list[float | None]] = measured["perturbation"]
     axes = Axes.of((-0.5, len(names) - 0.5), (0.0, 1.0), margins=(10, 150, 40, 48))
-    parts = [
+    elements = [
         *axes.y_ticks([0, 0.25, 0.5, 0.75, 1], lambda sine: f"{sine:g}"),
         *axes.x_ticks([(at, short(names[at], 8)) for at in _evenly_spaced(len(names), 10)], "class"),
     ]
@@ -70,11 +70,11 @@ def shift(measured: Mapping[str, Any]) -> Markup:
         for at, sine in enumerate(rows[number]):
             if sine is not None:
                 hint = title(f"{isolate(names[at])}, eigenvector {component}: {sine:.3f}")
-                parts.append(tag("circle", hint, cx=axes.x(at), cy=axes.y(sine), r=4, class_=f"dot s{number}"))
+                elements.append(tag("circle", hint, cx=axes.x(at), cy=axes.y(sine), r=4, class_=f"dot s{number}"))
         key = f"no. {component}: {measured['mean'][number]:.2f} ± {measured['std'][number]:.2f}"
-        parts.append(tag("text", text(key), x=axes.x.end + 10, y=24 + 18 * number, class_=f"s{number}"))
+        elements.append(tag("text", text(key), x=axes.x.end + 10, y=24 + 18 * number, class_=f"s{number}"))
     label = f"Rotation of eigenvectors in {len(names)} classes by wrong labels: mean sine {measured['mean'][0]:.3f}"
-    return picture(axes.width, axes.height, *parts, label=label, class_="figure shift")
+    return figure(axes.width, axes.height, *elements, label=label, class_="figure shift")
 
 
 def alignment(measured: Mapping[str, Any]) -> Markup:
@@ -83,7 +83,7 @@ def alignment(measured: Mapping[str, Any]) -> Markup:
     shown = [k for k, best in enumerate(measured["best"]) if best is not None and best > 0][:MAX_ROWS]
     width = 520
     step = (width - _LEFT - _RIGHT) / len(angles)
-    parts = []
+    elements = []
     for row, k in enumerate(shown):
         y = _TOP + _ROW * row
         cells = [
@@ -101,15 +101,15 @@ def alignment(measured: Mapping[str, Any]) -> Markup:
         at_u = measured["at_eigenvector"][k] / measured["best"][k]
         hint = title(f"{isolate(names[k])}: u reaches {percent(max(at_u, 0.0))} of the best direction")
         name = tag("text", text(short(names[k], _NAME_LENGTH)), x=_LEFT - 8, y=y + 13, text_anchor="end")
-        parts.append(tag("g", hint, name, *cells))
+        elements.append(tag("g", hint, name, *cells))
     base = _TOP + _ROW * len(shown)
     for degrees, word in ((0, "u"), (90, "90°"), (180, "−u"), (270, "270°"), (360, "u")):
         x = _LEFT + (width - _LEFT - _RIGHT) * degrees / 360
         if degrees % 180 == 0:
-            parts.append(tag("line", x1=x, x2=x, y1=_TOP, y2=base, class_="boundary"))
-        parts.append(tag("text", text(word), x=x, y=base + 16, text_anchor="middle"))
+            elements.append(tag("line", x1=x, x2=x, y1=_TOP, y2=base, class_="boundary"))
+        elements.append(tag("text", text(word), x=x, y=base + 16, text_anchor="middle"))
     label = f"Separation of right from wrong labels by angle to the eigenvector u, {len(shown)} classes"
-    return picture(width, base + 24, *parts, label=label, class_="figure alignment")
+    return figure(width, base + 24, *elements, label=label, class_="figure alignment")
 
 
 def _evenly_spaced(n: int, limit: int) -> Sequence[int]:

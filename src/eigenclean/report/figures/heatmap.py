@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eigenclean.report.figures.svg import picture, tag, text, title
+from eigenclean.report.figures.svg import figure, tag, text, title
 from eigenclean.report.formatting import isolate, percent, short
 
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
@@ -27,37 +27,37 @@ def heatmap(transition: dict[str, Any]) -> Markup:
     left = max(60, longest + 16)  # room for "right" at least
     top = (longest * 0.72 if slanted else 14) + 32
     right = longest * 0.72 if slanted else 6
-    most = max((rate for i, row in enumerate(rates) for j, rate in enumerate(row) if i != j), default=0) or 1
-    parts = [
+    largest = max((rate for i, row in enumerate(rates) for j, rate in enumerate(row) if i != j), default=0) or 1
+    elements = [
         tag("text", text("given →"), x=left, y=12, class_="axis"),
         tag("text", text("right ↓"), x=left - 10, y=top - 10, text_anchor="end", class_="axis"),
     ]
     for i, name in enumerate(names):
         middle = step * (i + 0.5)
-        parts.append(_name(name, shown[i], x=left - 10, y=top + middle + 4, text_anchor="end"))
+        elements.append(_name(name, shown[i], x=left - 10, y=top + middle + 4, text_anchor="end"))
         if slanted:
             place = f"translate({left + middle + 2:.1f} {top - 8:.1f}) rotate(-45)"
-            parts.append(_name(name, shown[i], transform=place))
+            elements.append(_name(name, shown[i], transform=place))
         else:
-            parts.append(_name(name, shown[i], x=left + middle, y=top - 8, text_anchor="middle"))
+            elements.append(_name(name, shown[i], x=left + middle, y=top - 8, text_anchor="middle"))
     for i, row in enumerate(rates):
         for j, rate in enumerate(row):
-            parts.append(_cell(names, i, j, rate, most, left + step * j, top + step * i, step))
+            elements.append(_cell(names, i, j, rate, largest, left + step * j, top + step * i, step))
     width, height = left + step * len(names) + right, top + step * len(names) + 2
     label = f"Transition matrix of {len(names)} classes: how many labels of each right class were given which label"
-    return picture(
-        width, height, *parts, label=label, class_=f"figure heatmap {'wide' if len(names) > 10 else ''}".strip()
+    return figure(
+        width, height, *elements, label=label, class_=f"figure heatmap {'wide' if len(names) > 10 else ''}".strip()
     )
 
 
-def _cell(names: list[str], i: int, j: int, rate: float, most: float, x: float, y: float, step: float) -> Markup:
+def _cell(names: list[str], i: int, j: int, rate: float, largest: float, x: float, y: float, step: float) -> Markup:
     box = {"x": x + 1, "y": y + 1, "width": step - 2, "height": step - 2, "rx": 3}
     if i != j and rate == 0:
         return tag("rect", **box, class_="empty")
-    words = f"{percent(rate)} of what is really {isolate(names[i])} was given {isolate(names[j])}"
-    strength = 0.1 + 0.9 * (rate / most) ** 0.6 if i != j else 0.2
+    hint = f"{percent(rate)} of what is really {isolate(names[i])} was given {isolate(names[j])}"
+    strength = 0.1 + 0.9 * (rate / largest) ** 0.6 if i != j else 0.2
     kind = "cell" if i != j else "same"
-    inside = [title(words), tag("rect", **box, class_=kind, fill_opacity=round(strength, 2))]
+    inside = [title(hint), tag("rect", **box, class_=kind, fill_opacity=round(strength, 2))]
     if len(names) <= _MAX_NUMBERED:
         tone = "on" if strength > 0.85 else None
         inside.append(

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eigenclean.report.figures.svg import path, picture, tag, text, title
+from eigenclean.report.figures.svg import figure, path, tag, text, title
 
 WIDTH, HEIGHT = 520, 240
 _LEFT, _RIGHT, _TOP, _BASE = 44, 120, 10, HEIGHT - 24
@@ -17,8 +17,8 @@ def lines(series: list[dict[str, Any]], label: str, *, percent: bool = True) -> 
     >>> "accuracy" in lines([{"name": "accuracy", "x": [1, 2], "y": [0.5, 0.75]}], "How it went")
     True
     """
-    xs = [x for one in series for x in one["x"]] or [0, 1]
-    ys = [y for one in series for y in one["y"]] or [0.0, 1.0]
+    xs = [x for curve in series for x in curve["x"]] or [0, 1]
+    ys = [y for curve in series for y in curve["y"]] or [0.0, 1.0]
     first, last = min(xs), max(max(xs), min(xs) + 1)
     low, high = _range(min(ys), max(ys), percent)
 
@@ -26,31 +26,31 @@ def lines(series: list[dict[str, Any]], label: str, *, percent: bool = True) -> 
         across = _LEFT + (WIDTH - _LEFT - _RIGHT) * (x - first) / (last - first)
         return across, _BASE - (_BASE - _TOP) * (y - low) / (high - low)
 
-    parts = [*_grid(low, high, at, first, last, percent)]
+    elements = [*_grid(low, high, at, first, last, percent)]
     taken: list[float] = []
-    for number, one in enumerate(series):
-        points = [at(x, y) for x, y in zip(one["x"], one["y"], strict=True)]
+    for number, curve in enumerate(series):
+        points = [at(x, y) for x, y in zip(curve["x"], curve["y"], strict=True)]
         if not points:
             continue
-        shown = f"{one['name']} {_number(one['y'][-1], percent)}"
-        parts.append(tag("path", title(shown), d=path(points), class_=f"line s{number}"))
+        shown = f"{curve['name']} {_number(curve['y'][-1], percent)}"
+        elements.append(tag("path", title(shown), d=path(points), class_=f"line s{number}"))
         y = _free(points[-1][1], taken)
-        parts.append(tag("text", text(shown), x=points[-1][0] + 6, y=y + 4, class_=f"s{number}"))
-    return picture(WIDTH, HEIGHT, *parts, label=label, class_="figure lines")
+        elements.append(tag("text", text(shown), x=points[-1][0] + 6, y=y + 4, class_=f"s{number}"))
+    return figure(WIDTH, HEIGHT, *elements, label=label, class_="figure lines")
 
 
 def _grid(low: float, high: float, at: Any, first: float, last: float, percent: bool) -> list[Markup]:
-    parts = []
+    elements = []
     for step in range(5):
         value = low + (high - low) * step / 4
         y = at(first, value)[1]
-        parts.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
-        parts.append(tag("text", text(_number(value, percent)), x=_LEFT - 6, y=y + 4, text_anchor="end"))
-    parts += [
+        elements.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
+        elements.append(tag("text", text(_number(value, percent)), x=_LEFT - 6, y=y + 4, text_anchor="end"))
+    elements += [
         tag("text", text(str(round(x))), x=at(x, low)[0], y=HEIGHT - 6, text_anchor="middle") for x in (first, last)
     ]
-    parts.append(tag("text", text("epoch"), x=(_LEFT + WIDTH - _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle"))
-    return parts
+    elements.append(tag("text", text("epoch"), x=(_LEFT + WIDTH - _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle"))
+    return elements
 
 
 def _free(y: float, taken: list[float]) -> float:

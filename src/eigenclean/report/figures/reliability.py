@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eigenclean.report.figures.svg import path, picture, tag, text, title
+from eigenclean.report.figures.svg import figure, path, tag, text, title
 from eigenclean.report.formatting import compact, percent, plural
 
 WIDTH, HEIGHT = 580, 452
@@ -17,28 +17,30 @@ _TICKS = (0, 0.25, 0.5, 0.75, 1)
 def reliability(curve: dict[str, Any]) -> Markup:
     """The reliability plot; bars below it count the labels of each group."""
     bins = curve["bins"]
-    parts = [_tick(value) for value in _TICKS]
-    parts.append(tag("path", d=path([(_x(0), _y(0)), (_x(1), _y(1))]), class_="ideal"))
+    elements = [_tick(value) for value in _TICKS]
+    elements.append(tag("path", d=path([(_x(0), _y(0)), (_x(1), _y(1))]), class_="ideal"))
     filled = [group for group in bins if group["count"]]
     points = [(_x(group["predicted"]), _y(group["observed"])) for group in filled]
     if len(points) > 1:
-        parts.append(tag("path", d=path(points), class_="curve right joining"))
-    parts += [_dot(group) for group in filled]
-    most = max((group["count"] for group in bins), default=0) or 1
-    parts += [_bar(group["count"], number, len(bins), most) for number, group in enumerate(bins)]
-    parts.append(tag("text", text("P(right) as the detector says"), x=_x(0.5), y=HEIGHT - 4, text_anchor="middle"))
-    parts.append(tag("text", text("were right"), x=_x(0), y=14))
+        elements.append(tag("path", d=path(points), class_="curve right joining"))
+    elements += [_dot(group) for group in filled]
+    largest = max((group["count"] for group in bins), default=0) or 1
+    elements += [_bar(group["count"], number, len(bins), largest) for number, group in enumerate(bins)]
+    elements.append(
+        tag("text", text("P(right) as the detector says"), x=_x(0.5), y=HEIGHT - 4, text_anchor="middle")
+    )
+    elements.append(tag("text", text("were right"), x=_x(0), y=14))
     label = "Reliability plot. " + "; ".join(_describe(group) for group in filled)
-    return picture(WIDTH, HEIGHT, *parts, label=label, class_="figure reliability")
+    return figure(WIDTH, HEIGHT, *elements, label=label, class_="figure reliability")
 
 
 def _tick(value: float) -> Markup:
-    words = f"{100 * value:.0f} %"
+    hint = f"{100 * value:.0f} %"
     return tag(
         "g",
         tag("line", x1=_x(0), x2=_x(1), y1=_y(value), y2=_y(value), class_="base"),
-        tag("text", text(words), x=_LEFT - 10, y=_y(value) + 4, text_anchor="end", class_="tick"),
-        tag("text", text(words), x=_x(value), y=_BASE + 20, text_anchor="middle", class_="tick"),
+        tag("text", text(hint), x=_LEFT - 10, y=_y(value) + 4, text_anchor="end", class_="tick"),
+        tag("text", text(hint), x=_x(value), y=_BASE + 20, text_anchor="middle", class_="tick"),
     )
 
 
@@ -52,9 +54,9 @@ def _dot(group: dict[str, Any]) -> Markup:
     )
 
 
-def _bar(count: int, number: int, n_bins: int, most: int) -> Markup:
+def _bar(count: int, number: int, n_bins: int, largest: int) -> Markup:
     width = _SIDE / n_bins
-    height = _BARS * count / most
+    height = _BARS * count / largest
     foot = HEIGHT - 24
     box = {"x": _LEFT + number * width + 2, "width": width - 4}
     return tag(

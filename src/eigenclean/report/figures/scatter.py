@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eigenclean.report.figures.svg import picture, tag, title
+from eigenclean.report.figures.svg import figure, tag, title
 from eigenclean.report.formatting import isolate, plural, probability, short
 
 WIDTH, HEIGHT = 960, 600
@@ -20,21 +20,21 @@ def scatter(plane: dict[str, Any]) -> Markup:
     dots = [_dot(plane, i, coloured) for i in order]
     n_flagged = sum(plane["flagged"])
     label = f"Map of {plural(plane['n_points'], 'sample')} in two dimensions, {n_flagged} of them flagged"
-    return picture(WIDTH, HEIGHT, *dots, label=label, class_=f"figure scatter {'coloured' if coloured else 'grey'}")
+    return figure(WIDTH, HEIGHT, *dots, label=label, class_=f"figure scatter {'coloured' if coloured else 'grey'}")
 
 
 def _dot(plane: dict[str, Any], i: int, coloured: bool) -> Markup:
     flagged = plane["flagged"][i]
     given = plane["given"][i]
-    words = f"{isolate(plane['ids'][i])} · {_name(plane, given)}"
+    hint = f"{isolate(plane['ids'][i])} · {_name(plane, given)}"
     if flagged:
         other = plane["suggested"][i]
-        words += f" → {_name(plane, other)}" if other != given else ""
-        words += f" · {probability(plane['p_wrong'][i])} probably wrong"
+        hint += f" → {_name(plane, other)}" if other != given else ""
+        hint += f" · {probability(plane['p_wrong'][i])} probably wrong"
     names = [f"c{given}"] if coloured else []
     return tag(
         "circle",
-        title(words),
+        title(hint),
         cx=_MARGIN + plane["x"][i] * (WIDTH - 2 * _MARGIN),
         cy=HEIGHT - _MARGIN - plane["y"][i] * (HEIGHT - 2 * _MARGIN),
         r=4.6 if flagged else 3.2,

@@ -22,18 +22,18 @@ def tag(name: str, *inside: str, **attributes: str | float | None) -> Markup:
     return Markup(f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>")
 
 
-def text(words: str) -> Markup:
-    """Anything a user may have written, made harmless."""
-    return Markup(escape(words, quote=False))
+def text(content: str) -> Markup:
+    """Escaped text, whatever a user wrote in it."""
+    return Markup(escape(content, quote=False))
 
 
-def title(words: str) -> Markup:
-    """What a figure shows when the mouse rests on it."""
-    return tag("title", text(words))
+def title(content: str) -> Markup:
+    """The tooltip of an element."""
+    return tag("title", text(content))
 
 
-def picture(width: float, height: float, *inside: str, label: str, class_: str = "figure") -> Markup:
-    """A drawing that scales with the page and says to a screen reader what it shows."""
+def figure(width: float, height: float, *inside: str, label: str, class_: str = "figure") -> Markup:
+    """A figure that scales with the page, with a label for screen readers."""
     return tag(
         "svg",
         *inside,
