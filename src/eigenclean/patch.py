@@ -1,4 +1,4 @@
-"""The patch: what people decided about labels, as a record that can be applied and taken back."""
+"""The patch: what people decided about labels, as a record that can be applied and reverted."""
 
 import json
 import os
@@ -88,7 +88,7 @@ class Patch:
 
         ``id``, ``decision``, ``old`` and ``data_hash`` are needed, ``new`` too for "relabel".
         """
-        rows = [_checked(record, f"{by}, decision {number}") for number, record in enumerate(records, start=1)]
+        rows = [_validated(record, f"{by}, decision {number}") for number, record in enumerate(records, start=1)]
         return cls._of_rows(rows, by=by)
 
     @classmethod
@@ -101,10 +101,10 @@ class Patch:
                 f"{by} must be for one data set, but its data_hash is {' and '.join(list(hashes)[:2])}; split it"
             )
         labels = [label for row in rows for label in (row["old"], row["new"])]
-        both = check_labels(_alike(labels, by=by, what="labels"), by=by).reshape(-1, 2)
+        both = check_labels(_uniform_array(labels, by=by, what="labels"), by=by).reshape(-1, 2)
         texts = {field: np.array([row[field] for row in rows], dtype=np.str_) for field in ("decision", *_TEXTS)}
         return cls(
-            ids=check_ids(_alike([row["id"] for row in rows], by=by, what="ids"), len(rows), by=by),
+            ids=check_ids(_uniform_array([row["id"] for row in rows], by=by, what="ids"), len(rows), by=by),
             old=both[:, 0],
             new=both[:, 1],
             score=np.array([np.nan if row["score"] is None else row["score"] for row in rows], dtype=np.float64),
@@ -114,12 +114,12 @@ class Patch:
 
     def to_records(self) -> list[dict[str, Any]]:
         """One dict per decision, as the lines of the file; ``new`` is None for "remove" and "unsure"."""
-        said = self.is_(RELABEL) | self.is_(KEEP)
+        has_label = self.is_(RELABEL) | self.is_(KEEP)
         columns = zip(
             self.ids.tolist(),
             self.decision.tolist(),
             self.old.tolist(),
-            [label if there else None for label, there in zip(self.new.tolist(), said.tolist(), strict=True)],
+            [label if known else None for label, known in zip(self.new.tolist(), has_label.tolist(), strict=True)],
             [None if np.isnan(score) else score for score in self.score.tolist()],
             self.reason.tolist(),
             self.reviewer.tolist(),
@@ -189,7 +189,7 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
             record = json.loads(line)
         except ValueError:
             raise InvalidData(f"{where}: must be one JSON object, got {line[:60]!r}") from None
-        rows.append(_checked(record, where))
+        rows.append(_validated(record, where))
     return rows
 
 
@@ -200,11 +200,11 @@ def _read_parquet(path: Path) -> list[dict[str, Any]]:
             records = file.read().to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise InvalidData(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
-    return [_checked(record, f"{path}, row {number}") for number, record in enumerate(records)]
+    return [_validated(record, f"{path}, row {number}") for number, record in enumerate(records)]
 
 
-def _checked(record: Any, where: str) -> dict[str, Any]:
-    """The record with all its fields and nothing else wrong with it; one sentence otherwise."""
+def _validated(record: Any, where: str) -> dict[str, Any]:
+    """The record with defaults for missing fields; `InvalidData` with the location when a field is wrong."""
     if not isinstance(record, Mapping):
         raise InvalidData(f"{where}: a decision must be an object with {', '.join(_NEEDED)}, got {record!r:.60}")
     unknown = [field for field in record if field not in FIELDS]
@@ -251,8 +251,8 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _alike(values: list[Any], *, by: str, what: str) -> Array:
-    """All whole numbers or all texts; JSON would let them mix."""
+def _uniform_array(values: list[Any], *, by: str, what: str) -> Array:
+    """The values as one array: all integers or all strings, although JSON allows a mixture."""
     kinds = {type(value) for value in values}
     if kinds == {str}:
         return np.array(values, dtype=np.str_)

@@ -1,4 +1,4 @@
-"""What every source can do: say its labels and ids, hand out its features, whole or in batches."""
+"""The interface of sources: labels and ids in memory, features as a whole or in blocks."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Reader(ABC):
-    """Reads any rows of a source; small, so that it can be sent to where they are needed."""
+    """Random access to the features of a source; picklable, so that it can be sent to a Dask worker."""
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Array:
         """The features of rows ``start`` to ``stop``."""
 
     def where(self, row: int) -> str:
-        """Where to look for a row when something is wrong with it."""
+        """The location of a row for error messages."""
         return f"row {row}"
 
 
@@ -37,7 +37,7 @@ class ArrayReader(Reader):
         self._array = array
 
     def read(self, start: int, stop: int) -> Array:
-        """A slice."""
+        """The features of rows ``start`` to ``stop``: a slice."""
         return self._array[start:stop]
 
 
@@ -47,13 +47,13 @@ class Source(ABC):
     Attributes:
         name: what to call it in messages and reports, as the user gave it.
         labels: the given labels, one per row, checked.
-        ids: unique ids, one per row; 0, 1, 2, … unless the data have their own.
+        ids: unique ids, one per row; by default 0, 1, 2, …
         images: n x H x W or n x H x W x C array of uint8, or files that act like one; None if there are none.
-        texts: one text per row for showing, or None.
-        table: that it was read from; None for other formats.
-        label_column: name of the column of the labels there; None when they came from elsewhere.
+        texts: one text per row to display, or None.
+        table: the table that it was read from; None for other formats.
+        label_column: name of the label column of that table; None when the labels are not in it.
         files: the files that the rows are read from; empty for what is in memory.
-        splits: names of the parts that the data set comes in, for ``open_source(..., split=...)``; often none.
+        splits: names of the splits that the data set has, for ``open_source(..., split=...)``; often none.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Source(ABC):
 
     @property
     def in_memory(self) -> bool:
-        """Whether the features take no more memory than they do already."""
+        """Whether reading the features takes no additional memory."""
         return not self.files
 
     def __len__(self) -> int:
@@ -91,9 +91,9 @@ class Source(ABC):
             raise InvalidOption(f"{self.name}: a batch must have at least 1 row, got {rows}")
         start = 0
         for block in self._blocks(rows):
-            part = slice(start, start + len(block))
-            yield Evidence(ids=self.ids[part], labels=self.labels[part], features=block)
-            start = part.stop
+            chunk = slice(start, start + len(block))
+            yield Evidence(ids=self.ids[chunk], labels=self.labels[chunk], features=block)
+            start = chunk.stop
 
     def blocks(self, rows: int) -> Iterator[Array]:
         """The features alone, ``rows`` rows at a time, read anew: never more than a block or two in memory."""
@@ -107,20 +107,20 @@ class Source(ABC):
     def take(self, rows: Ints) -> Array:
         """The features of these rows, in the order of ``rows``."""
         order = np.argsort(rows, kind="stable")
-        wanted, start, found = rows[order], 0, []
+        sorted_rows, start, selected = rows[order], 0, []
         for block in self._blocks(65_536):
-            own = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, start + len(block))]
-            found.append(block[own - start])
+            first, last = np.searchsorted(sorted_rows, (start, start + len(block)))
+            selected.append(block[sorted_rows[first:last] - start])
             start += len(block)
-        together = np.concatenate(found)
-        return np.asarray(together[np.argsort(order, kind="stable")])
+        features = np.concatenate(selected)
+        return np.asarray(features[np.argsort(order, kind="stable")])
 
     def reader(self) -> Reader:
-        """Someone who reads any rows, for others to take along; the whole array where that is all there is."""
+        """A reader of any rows for other processes; it holds the whole array where there is no file to read."""
         return ArrayReader(self.features())
 
     def where(self, row: int) -> str:
-        """Where to look for a row when something is wrong with it."""
+        """The location of a row for error messages."""
         return f"row {row}"
 
     def data_hash(self) -> str:
@@ -136,38 +136,38 @@ class Source(ABC):
     def _blocks(self, rows: int) -> Iterator[Array]:
         """The features in order, ``rows`` rows at a time."""
         features = self.features()
-        for part in row_chunks(len(self), 1, rows):
-            yield features[part]
+        for chunk in row_chunks(len(self), 1, rows):
+            yield features[chunk]
 
 
 def fingerprint(labels: Array, content: Iterable[Array] | str) -> str:
-    """Of labels, and of rows (in blocks; how they are cut does not matter) or a fingerprint of them."""
-    taking = Fingerprint(labels)
+    """A hash of labels and rows; the rows come in blocks of any size, or as a hash of their own."""
+    hasher = Fingerprint(labels)
     if isinstance(content, str):
-        return taking.value(content.encode())
+        return hasher.value(content.encode())
     for block in content:
-        taking.add(block)
-    return taking.value()
+        hasher.add(block)
+    return hasher.value()
 
 
 class Fingerprint:
-    """The same for someone who sees the blocks one after the other anyway."""
+    """Computes `fingerprint` block by block, for passes that read the data for another purpose."""
 
     def __init__(self, labels: Array) -> None:
         self._labels, self._rows = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
-        self._begun = False
+        self._has_header = False
         _feed_labels(self._labels, labels)
 
     def add(self, block: Array) -> None:
-        """The next rows."""
+        """Add the next rows."""
         little = block.dtype.newbyteorder("<")
-        if not self._begun:
+        if not self._has_header:
             self._rows.update(f"{little.str}{block.shape[1:]}".encode())
-            self._begun = True
+            self._has_header = True
         self._rows.update(_bytes(block, little))
 
     def value(self, more: bytes = b"") -> str:
-        """The fingerprint."""
+        """The hash of all that was added."""
         self._rows.update(more)
         return hashlib.blake2b(self._labels.digest() + self._rows.digest(), digest_size=16).hexdigest()
 
@@ -177,12 +177,12 @@ def _bytes(values: Array, dtype: np.dtype[Any]) -> memoryview:
 
 
 def _feed_labels(digest: "hashlib.blake2b", labels: Array) -> None:
-    if labels.dtype.kind in "iub":  # the width of the integers is the format's affair
+    if labels.dtype.kind in "iub":  # their width depends on the file format, so all are hashed as 64 bits
         digest.update(b"integers")
         digest.update(_bytes(labels, np.dtype("<i8")))
         return
     digest.update(b"strings")
-    for part in row_chunks(len(labels), 1, 65_536):
-        texts = labels[part].tolist()
+    for chunk in row_chunks(len(labels), 1, 65_536):
+        texts = labels[chunk].tolist()
         encoded = [text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass") for text in texts]
         digest.update(b"".join(text + b"\x00" for text in encoded))

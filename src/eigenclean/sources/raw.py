@@ -1,4 +1,4 @@
-"""Sources of images or texts that nobody has turned into features yet."""
+"""Sources of images or texts without features."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from eigenclean.sources.base import Source, fingerprint
 
 
 class RawSource(Source):
-    """Labelled contents without features; whoever wants features is told where to get them.
+    """Labelled images or texts without features; asking for features raises an error that says how to compute them.
 
     Attributes:
         holds: what the contents are, "images" or "texts".
@@ -21,14 +21,14 @@ class RawSource(Source):
     holds: str
 
     def features(self) -> Array:
-        """There are none."""
+        """Raises `InvalidData`: the contents must be embedded first."""
         raise InvalidData(
             f"{self.name} holds {self.holds}, but no features: turn them into features with `eigenclean embed`"
             + (", or train on the images with `eigenclean train`" if self.holds == "images" else "")
         )
 
     def evidence(self) -> Evidence:
-        """Labels alone."""
+        """The labels, without features."""
         return Evidence(ids=self.ids, labels=self.labels)
 
 

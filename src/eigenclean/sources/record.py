@@ -21,16 +21,16 @@ def source_record(name: str, **options: Any) -> dict[str, Any]:
     >>> record["name"], record["label_column"], "labels" in record
     ('x.csv', 'y', False)
     """
-    given = {
+    values = {
         option: os.fspath(value) if isinstance(value, os.PathLike) else value
         for option, value in options.items()
         if value is not None
     }
-    return {"name": os.fspath(name), "folder": os.getcwd(), **given}
+    return {"name": os.fspath(name), "folder": os.getcwd(), **values}
 
 
 def reopen(record: Mapping[str, Any]) -> Source:
-    """Open the source again: where it was, or by the same name in the folder we are in now."""
+    """Open the source again: where it was, or by the same name in the current folder."""
     name, folder = str(record.get("name", "")), Path(str(record.get("folder", "")))
     options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
     if not name:

@@ -17,7 +17,7 @@ from eigenclean.files import json_text, make_folder, replacing
 from eigenclean.sources.base import Source
 
 SHARD_ROWS = 1 << 16
-_ROWS = 4096  # at a time
+_ROWS = 4096  # per write
 _ABOUT = "embedding.json"
 
 
@@ -53,26 +53,26 @@ def write_shards(
     _refuse_foreign(folder)
     make_folder(folder.parent)
     try:
-        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
     except OSError as error:
         raise InvalidOption(f"cannot write {folder}: {error.strerror or error}; choose another place") from None
     try:
-        names = _write_parts(source, made, shard_rows)
-        (made / _ABOUT).write_text(json_text(facts), encoding="utf-8")
-        os.chmod(made, 0o755)
-        old = made.with_suffix(".old")
+        names = _write_shard_files(source, temporary, shard_rows)
+        (temporary / _ABOUT).write_text(json_text(facts), encoding="utf-8")
+        os.chmod(temporary, 0o755)
+        old = temporary.with_suffix(".old")
         if folder.exists():
             os.replace(folder, old)
-        os.replace(made, folder)
+        os.replace(temporary, folder)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise InvalidOption(f"cannot write {folder}: {error.strerror or error}; choose another place") from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return names
 
 
-def _write_parts(source: Source, folder: Path, shard_rows: int) -> list[str]:
+def _write_shard_files(source: Source, folder: Path, shard_rows: int) -> list[str]:
     names: list[str] = []
     writer: Any = None
     start = 0
@@ -112,10 +112,10 @@ def _refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InvalidOption(f"{folder} is a file; give --out a new folder, or a file that ends in .npz")
-    others = [one.name for one in folder.iterdir() if not _ours(one.name)]
+    others = [entry.name for entry in folder.iterdir() if not _is_shard_file(entry.name)]
     if others:
         raise InvalidOption(f"{folder} has other files in it, such as {sorted(others)[0]}; give --out a new folder")
 
 
-def _ours(name: str) -> bool:
+def _is_shard_file(name: str) -> bool:
     return name == _ABOUT or (name.startswith("part-") and name.endswith(".arrow"))

@@ -43,12 +43,12 @@ def is_whole_map(array: Array) -> bool:
 def read_blocks(array: Array, rows: int, *, name: str) -> Iterator[Array]:
     """The rows of a mapped file, read instead of mapped.
 
-    What was mapped stays in memory, and a file that is cut short meanwhile would kill the process (SIGBUS), where
-    reading gives an error.
+    Mapped pages stay in memory, and a mapped file that is truncated meanwhile kills the process (SIGBUS), where
+    reading raises an error.
     """
     reader = MapReader(array, name=name)
-    for part in row_chunks(len(array), 1, rows):
-        yield reader.read(part.start, part.stop)
+    for chunk in row_chunks(len(array), 1, rows):
+        yield reader.read(chunk.start, chunk.stop)
 
 
 class MapReader(Reader):

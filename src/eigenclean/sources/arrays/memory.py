@@ -48,7 +48,7 @@ class MemorySource(Source):
         return self._features
 
     def kind(self) -> tuple[int, np.dtype[Any]]:
-        """As the array says."""
+        """Columns and type of the array."""
         return int(self._features.shape[1]), self._features.dtype
 
     def take(self, rows: Ints) -> Array:
@@ -56,7 +56,7 @@ class MemorySource(Source):
         return np.asarray(self._features[rows])
 
     def reader(self) -> Reader:
-        """Of the file, if the array is one."""
+        """A reader of the file, if the array is memory-mapped."""
         if is_whole_map(self._features):
             return MapReader(self._features, name=self.name)
         return super().reader()

@@ -33,22 +33,23 @@ def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
             for key in _WANTED
             if key in members and (key != "labels" or labels is None)
         }
-    given = np.array(arrays["labels"]) if labels is None else labels
+    if labels is None:
+        labels = np.array(arrays["labels"])
     ids = np.array(arrays["ids"]) if "ids" in arrays else None
     if "features" not in arrays and "images" not in arrays:
-        return TextSource(name, check_texts(arrays["texts"], len(arrays["texts"]), by=name), given, ids=ids)
+        return TextSource(name, check_texts(arrays["texts"], len(arrays["texts"]), by=name), labels, ids=ids)
     if "features" not in arrays:
-        return ImageSource(name, arrays["images"], given, ids=ids, texts=arrays.get("texts"))
+        return ImageSource(name, arrays["images"], labels, ids=ids, texts=arrays.get("texts"))
     images, texts = arrays.get("images"), arrays.get("texts")
-    return MemorySource(name, arrays["features"], given, ids=ids, images=images, texts=texts)
+    return MemorySource(name, arrays["features"], labels, ids=ids, images=images, texts=texts)
 
 
 def _check_members(members: Collection[str], *, name: str, need_labels: bool) -> None:
-    there = f"its arrays are {preview(np.array(sorted(members)))}"
+    available = f"its arrays are {preview(np.array(sorted(members)))}"
     if not {"features", "images", "texts"} & {*members}:
-        raise InvalidData(f"{name} has no array 'features'; {there}; add it, or 'images' or 'texts' to embed")
+        raise InvalidData(f"{name} has no array 'features'; {available}; add it, or 'images' or 'texts' to embed")
     if need_labels and "labels" not in members:
-        raise InvalidData(f"{name} has no array 'labels'; {there}; add it, or give the labels with --labels")
+        raise InvalidData(f"{name} has no array 'labels'; {available}; add it, or give the labels with --labels")
 
 
 def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, *, name: str) -> Array:

@@ -50,16 +50,20 @@ def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str) -> Lazy
     """The images of a column: paths below ``root``, bytes, or a struct of ``bytes`` and ``path``."""
     kind: Any = column.type
     if pa.types.is_struct(kind):
-        inner = {field.name: number for number, field in enumerate(kind)}
+        fields = {field.name: number for number, field in enumerate(kind)}
         chunks: list[Any] = column.chunks
-        held = _field(chunks, inner["bytes"], kind) if "bytes" in inner else None
-        if held is not None and held.null_count == 0:
-            return ImageCells(held, by=by)  # whatever its paths say: they are of another machine
-        if "path" in inner:
-            files = _files(_field(chunks, inner["path"], kind), root, by)
-            return files if held is None or held.null_count == len(held) else ImageCells(held, by=by, files=files)
-        if held is not None:
-            return ImageCells(held, by=by)
+        encoded = _field(chunks, fields["bytes"], kind) if "bytes" in fields else None
+        if encoded is not None and encoded.null_count == 0:
+            return ImageCells(encoded, by=by)  # whatever its paths say: they may be of another machine
+        if "path" in fields:
+            files = _files(_field(chunks, fields["path"], kind), root, by)
+            return (
+                files
+                if encoded is None or encoded.null_count == len(encoded)
+                else ImageCells(encoded, by=by, files=files)
+            )
+        if encoded is not None:
+            return ImageCells(encoded, by=by)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return ImageCells(column, by=by)
     if str(kind) in ("string", "large_string", "string_view"):
@@ -79,7 +83,7 @@ def _field(chunks: list[Any], number: int, kind: Any) -> "pa.ChunkedArray[Any]":
 
 
 def _below(name: str, root: Path, row: int, by: str) -> str:
-    """The path relative to ``root``; an absolute one must lead there too. A missing one is an image that is not."""
+    """The path relative to ``root``, in which it must lie; a missing one is reported when the image is read."""
     if not name:
         return "(no path)"
     if PurePath(name).is_absolute() and ".." not in PurePath(name).parts:

@@ -65,14 +65,14 @@ def _opened(data: bytes, title: str) -> "ImageFile":
 
 
 def _upright(image: "Image") -> "Image":
-    """Turned as its EXIF tag says; a damaged tag is no reason to leave the picture out."""
+    """Rotated as its EXIF tag says; a damaged tag is no reason to leave the image out."""
     from PIL import ImageOps
 
     try:
-        turned = image.getexif().get(_ORIENTATION, 1) != 1  # asked first, because turning copies
+        is_rotated = image.getexif().get(_ORIENTATION, 1) != 1  # checked first, because rotating copies
     except Exception:  # whatever a parser of damaged bytes raises
         return image
-    return ImageOps.exif_transpose(image) if turned else image
+    return ImageOps.exif_transpose(image) if is_rotated else image
 
 
 @contextmanager

@@ -40,9 +40,10 @@ def open_image_folder(
         )
     names = np.array(files)
     ids = np.array([_readable(file) for file in files])
-    given = np.array([one.split("/", 1)[0] for one in ids.tolist()]) if labels is None else labels
+    if labels is None:
+        labels = np.array([id.split("/", 1)[0] for id in ids.tolist()])
     return ImageSource(
-        name, ImageFiles(root, names, resize=resize, grey=grey), given, ids=ids, splits=tuple(splits)
+        name, ImageFiles(root, names, resize=resize, grey=grey), labels, ids=ids, splits=tuple(splits)
     )
 
 
@@ -57,7 +58,7 @@ def is_image_folder(path: Path) -> bool:
 
 
 def _splits(path: Path) -> dict[str, str]:
-    """Our name of each split and that of its folder; empty when the subfolders are classes."""
+    """Standard name of each split and the name of its folder; empty when the subfolders are classes."""
     folders = _folders(path)
     if not folders or any(folder.lower() not in _SPLITS for folder in folders):
         return {}
@@ -74,8 +75,8 @@ def _folders(path: Path) -> list[str]:
 def _files(root: Path) -> Iterator[str]:
     """Images below the class folders, as names relative to ``root`` with forward slashes."""
     for label in _folders(root):
-        for folder, inner, files in os.walk(root / label):
-            inner[:] = sorted(one for one in inner if not one.startswith("."))
+        for folder, subfolders, files in os.walk(root / label):
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
             for file in sorted(files):
                 if os.path.splitext(file)[1].lower() in SUFFIXES and not file.startswith("."):
                     yield (Path(folder) / file).relative_to(root).as_posix()

@@ -1,4 +1,4 @@
-"""Encoded images that are decoded when they are looked at, as if they were one array."""
+"""Encoded images that are decoded on access, as if they were one array."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ class LazyImages(Sequence[Array]):
         by: what to call the images in messages.
 
     Attributes:
-        keys: n keys of the contents of the images, when someone has read them all already.
+        keys: a hash of each image's bytes, once all of them have been read.
     """
 
     dtype = np.dtype(np.uint8)
@@ -87,7 +87,7 @@ class LazyImages(Sequence[Array]):
         return images if dtype is None else images.astype(dtype)
 
     def preview(self, row: int, *, min_side: int) -> Array:
-        """One image for showing: in its own proportions, of about that size if it is a large JPEG."""
+        """One image for display: in its own proportions, of about that size if it is a large JPEG."""
         return np.asarray(decode(self.read(row), title=self.title(row), grey=self.grey, min_side=min_side))
 
     def fingerprint(self, order: Sequence[int] | None = None) -> str:
@@ -116,7 +116,7 @@ class LazyImages(Sequence[Array]):
 
 
 def content_key(content: bytes | memoryview) -> bytes:
-    """A key of what was read: equal contents, equal keys.
+    """A hash of the content: equal contents have equal keys.
 
     >>> content_key(b"cat") == content_key(b"cat"), content_key(b"cat") == content_key(b"dog")
     (True, False)

@@ -28,7 +28,7 @@ LAYOUTS: dict[str, Callable[..., ImageSource]] = {
     "folder": open_image_folder,
 }
 _NAMED = re.compile(r"(?P<layout>[a-z][a-z0-9-]+):(?P<path>[^?]+)(\?(?P<options>.*))?", re.DOTALL)
-_OURS = ("path", "name", "split", "labels")  # arguments that are no options
+_NO_OPTIONS = ("path", "name", "split", "labels")  # arguments of readers that cannot be set after the question mark
 
 
 def is_layout(name: str) -> bool:
@@ -37,17 +37,17 @@ def is_layout(name: str) -> bool:
     >>> is_layout("cifar10:/data/cifar"), is_layout("https://example.org"), is_layout("x.npz")
     (True, False, False)
     """
-    found = _NAMED.fullmatch(name)
-    return found is not None and found["layout"] in LAYOUTS
+    match = _NAMED.fullmatch(name)
+    return match is not None and match["layout"] in LAYOUTS
 
 
 def open_layout(name: str, *, split: str | None = None) -> ImageSource:
     """Open ``LAYOUT:PATH``, or with options ``LAYOUT:PATH?split=test&resize=64``."""
-    found = _NAMED.fullmatch(name)
-    assert found is not None  # by is_layout
-    layout, path = found["layout"], Path(found["path"]).expanduser()
-    make = LAYOUTS[layout]
-    options = _options(found["options"] or "", make, by=name)
+    match = _NAMED.fullmatch(name)
+    assert match is not None  # by is_layout
+    layout, path = match["layout"], Path(match["path"]).expanduser()
+    read = LAYOUTS[layout]
+    options = _options(match["options"] or "", read, by=name)
     if "split" in options and split is not None and options["split"] != split:
         raise InvalidOption(
             f"{name} names the split {options['split']!r}, but {split!r} is wanted; give one of them"
@@ -55,11 +55,11 @@ def open_layout(name: str, *, split: str | None = None) -> ImageSource:
     if not path.is_dir():
         raise InvalidData(f"there is no folder {path}; check the path after {layout}:")
     options.setdefault("split", split)
-    return make(path, name=name, **options)
+    return read(path, name=name, **options)
 
 
-def _options(text: str, make: Callable[..., Any], *, by: str) -> dict[str, Any]:
-    allowed = ["split", *(one for one in signature(make).parameters if one not in _OURS)]
+def _options(text: str, read: Callable[..., Any], *, by: str) -> dict[str, Any]:
+    allowed = ["split", *(name for name in signature(read).parameters if name not in _NO_OPTIONS)]
     options: dict[str, Any] = {}
     try:
         pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True) if text else []

@@ -100,7 +100,7 @@ def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
 def _numbers(value: Any) -> Array:
     if isinstance(value, _PickledArray):
         return value.to_numpy()
-    if not isinstance(value, list) or not all(isinstance(one, int) for one in value):
+    if not isinstance(value, list) or not all(isinstance(number, int) for number in value):
         raise TypeError("neither an array nor a list of integers")
     return np.array(value, dtype=np.int64)
 

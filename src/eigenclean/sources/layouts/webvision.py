@@ -58,7 +58,9 @@ def _imagenet(path: Path) -> tuple[Path, dict[str, int]]:
     listed = path / "imagenet" / "imagenet_val.txt"
     if listed.is_file():
         return root, read_numbered(listed, N_CLASSES)
-    folders = sorted((int(one.name), one) for one in root.glob("*") if one.name.isdecimal() and one.is_dir())
+    folders = sorted(
+        (int(entry.name), entry) for entry in root.glob("*") if entry.name.isdecimal() and entry.is_dir()
+    )
     if not folders:
         raise InvalidData(f"there are no folders 0, 1, … in {root}, and no {listed}; check the path")
     files = {

@@ -36,8 +36,7 @@ class ShardedSource(Source):
         self._starts = np.concatenate(([0], np.cumsum(sizes)))
         self._kind = _same_kind(name, shards)
         n = int(self._starts[-1])
-        given = _joined_labels(name, shards) if labels is None else labels
-        self.labels = check_labels(given, by=name, n_rows=n)
+        self.labels = check_labels(_joined_labels(name, shards) if labels is None else labels, by=name, n_rows=n)
         self.ids = check_ids(_joined_ids(shards), n, by=name)
         if all(shard.texts is not None for shard in shards):
             self.texts = [*chain.from_iterable(shard.texts or () for shard in shards)]
@@ -45,10 +44,10 @@ class ShardedSource(Source):
     def features(self) -> Array:
         """All features in memory, with the shard named that has a NaN."""
         width, dtype = self._kind
-        together = np.empty((len(self), width), dtype=dtype)
+        features = np.empty((len(self), width), dtype=dtype)
         start = 0
         for block in self._blocks(65_536):
-            together[start : start + len(block)] = block
+            features[start : start + len(block)] = block
             wrong, first = not_finite(block)
             if wrong:
                 raise InvalidData(
@@ -56,28 +55,28 @@ class ShardedSource(Source):
                     "values; drop or fill such rows"
                 )
             start += len(block)
-        return together
+        return features
 
     def kind(self) -> tuple[int, np.dtype[Any]]:
-        """That of every shard."""
+        """Columns and type of every shard."""
         return self._kind
 
     def take(self, rows: Ints) -> Array:
-        """Only shards that have such rows are read."""
+        """The features of these rows; only shards that have some of them are read."""
         width, dtype = self._kind
-        found = np.empty((len(rows), width), dtype=dtype)
+        features = np.empty((len(rows), width), dtype=dtype)
         shard = np.searchsorted(self._starts, rows, side="right") - 1
         for number in np.unique(shard).tolist():
             inside = shard == number
-            found[inside] = self.shards[number].take(rows[inside] - self._starts[number])
-        return found
+            features[inside] = self.shards[number].take(rows[inside] - self._starts[number])
+        return features
 
     def where(self, row: int) -> str:
         """The shard, and the row in it."""
         return self.reader().where(row)
 
     def reader(self) -> Reader:
-        """Those of the shards together."""
+        """The readers of the shards as one."""
         readers, names = [shard.reader() for shard in self.shards], [shard.name for shard in self.shards]
         return ShardReader(readers, self._starts.tolist(), names)
 
@@ -97,16 +96,16 @@ class ShardReader(Reader):
         return f"row {row - self._starts[number]} of {self._names[number]}"
 
     def read(self, start: int, stop: int) -> Array:
-        """From the shards that have them."""
-        parts = []
+        """The features of rows ``start`` to ``stop``, which may lie in several shards."""
+        chunks = []
         number = bisect_right(self._starts, start) - 1
         while start < stop:
             first, end = self._starts[number], min(stop, self._starts[number + 1])
             if start < end:
-                parts.append(self._readers[number].read(start - first, end - first))
+                chunks.append(self._readers[number].read(start - first, end - first))
                 start = end
             number += 1
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
 
 
 def shard_files(folder: Path, suffixes: Sequence[str]) -> list[Path]:
@@ -125,15 +124,15 @@ def shard_files(folder: Path, suffixes: Sequence[str]) -> list[Path]:
 def _same_kind(name: str, shards: Sequence[Source]) -> tuple[int, np.dtype[Any]]:
     first, (width, dtype) = shards[0], shards[0].kind()
     for shard in shards[1:]:
-        own_width, own_dtype = shard.kind()
-        if own_width != width:
+        shard_width, shard_dtype = shard.kind()
+        if shard_width != width:
             raise InvalidData(
-                f"{name}: all shards must have as many features, but {shard.name} has {own_width} where "
+                f"{name}: all shards must have as many features, but {shard.name} has {shard_width} where "
                 f"{first.name} has {width}; write it again with the same encoder"
             )
-        if own_dtype != dtype:
+        if shard_dtype != dtype:
             raise InvalidData(
-                f"{name}: all shards must have features of one type, but {shard.name} has {own_dtype} where "
+                f"{name}: all shards must have features of one type, but {shard.name} has {shard_dtype} where "
                 f"{first.name} has {dtype}; convert it"
             )
     return width, dtype
