@@ -8,7 +8,7 @@ Two ways lead to the first eigenvector of a class's Gram matrix Σ z zᵀ:
   pieces are the sum of the whole: data can come in parts, from several machines, and be taken away again.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 _DENSE = 64  # up to this order, a dense eigensolver is faster than any iteration
 _CACHED = 1 << 21  # bytes of rows that stay in the cache between two multiplications
 _KRYLOV = 48  # Lanczos vectors before a restart
-_USUAL = 8  # those that are usually needed
+_USUAL = 8  # those that are usually needed, allocated at first
 _RESTARTS = 6
 _GENERIC = 0.002  # share of a random direction in the start vector
 _TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}  # residual relative to the eigenvalue
@@ -46,7 +46,7 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
             block *= np.sqrt(weights)[:, None]
         return _dense_from_rows(block)
 
-    def apply(vector: Array) -> Array:
+    def multiply(vector: Array) -> Array:
         product = np.zeros(d)
         for part in row_chunks(n, d * rows.itemsize, _CACHED):  # read from memory once, multiplied twice
             inner = rows[part] @ vector
@@ -59,7 +59,7 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
     # that saves most of the rounds.
     some = slice(0, start_rows(d, rows.dtype))
     start = rows[some].sum(axis=0) if weights is None else weights[some].astype(rows.dtype) @ rows[some]
-    return _lanczos(apply, start)
+    return _lanczos(multiply, start)
 
 
 def start_rows(d: int, dtype: np.dtype[Any]) -> int:
@@ -219,77 +219,93 @@ def class_vector(
     return value, vectors[-1] if values[0] > 0 else np.zeros(len(gram))
 
 
-Pair = tuple[float, Float64s]
+def _lanczos(multiply: Callable[[Array], Array], start: Array) -> tuple[float, Float64s]:
+    """Largest eigenpair of a positive semidefinite operator, given only how it multiplies a vector."""
+    iteration = LanczosIteration(start)
+    while not iteration.done:
+        iteration.update(multiply(iteration.vector))
+    return iteration.eigenpair
 
 
-def _lanczos(apply: Callable[[Array], Array], start: Array) -> Pair:
-    """Largest eigenpair of a positive operator, given only how it multiplies a vector."""
-    steps = lanczos_steps(start)
-    vector = next(steps)
-    while True:
-        try:
-            vector = steps.send(apply(vector))
-        except StopIteration as done:
-            pair: Pair = done.value
-            return pair
+class LanczosIteration:
+    """Largest eigenpair of a positive semidefinite operator, from images of vectors that the caller computes.
 
+    The caller multiplies `vector` with the operator and passes the image to `update`, until `done`. So the vectors
+    of many classes can be multiplied in one pass over the data. The Krylov space of the start is grown until the
+    residual of its best approximation is small, or restarted from that approximation when it has become too large.
 
-def lanczos_steps(start: Array) -> Generator[Array, Array, Pair]:
-    """The same for someone who multiplies elsewhere: yields a vector, is sent its image, returns the eigenpair.
-
-    So the vectors of many classes can be multiplied in one pass over the data.
+    Args:
+        start: the start vector; its precision says how precise the result is to be.
     """
-    dtype = start.dtype
-    tolerance = _TOLERANCE[dtype]
-    # The start may be orthogonal to what is sought (rows that cancel out), and all its images with it; with a
-    # little of a generic vector it is not.
-    vector = np.asarray(start, dtype=np.float64)
-    length = np.linalg.norm(vector)
-    vector = _GENERIC * _generic_direction(len(vector)) + (vector / length if length > 0 else 0.0)
-    value = 0.0
-    for _ in range(_RESTARTS):
-        vector /= np.linalg.norm(vector)
-        value, vector, converged = yield from _krylov(vector, dtype, tolerance)
-        if converged:
-            break
-    if value <= 0.0:
-        return 0.0, np.zeros(len(vector))
-    return value, _fix_sign(vector / np.linalg.norm(vector))
+
+    _basis: Float64s
+    _projected: Float64s
+    _size: int
+
+    def __init__(self, start: Array) -> None:
+        self._dtype = start.dtype
+        self._tolerance = _TOLERANCE[self._dtype]
+        # The start may be orthogonal to the eigenvector (rows that cancel out), and all its images with it; with a
+        # small generic component it is not.
+        vector = np.asarray(start, dtype=np.float64)
+        length = np.linalg.norm(vector)
+        self._max_size = min(_KRYLOV, len(vector))
+        self._runs = 0
+        self.done = False
+        self.eigenpair: tuple[float, Float64s] = 0.0, np.zeros(len(vector))
+        self._begin(_GENERIC * _generic_direction(len(vector)) + (vector / length if length > 0 else 0.0))
+
+    @property
+    def vector(self) -> Array:
+        """The vector whose image `update` needs next, in the precision of the start."""
+        return np.asarray(self._basis[self._size], dtype=self._dtype).copy()
+
+    def update(self, image: Array) -> None:
+        """Take the image of `vector`, and extend the Krylov space by it."""
+        image = np.array(image, dtype=np.float64)
+        m = self._size
+        if m + 1 == len(self._basis):  # rarely; with thousands of classes there is no room for unused vectors
+            grown = np.empty((self._max_size + 1 - len(self._basis), self._basis.shape[1]))
+            self._basis = np.concatenate([self._basis, grown])
+        basis = self._basis[: m + 1]
+        inner = basis @ image
+        image -= inner @ basis
+        correction = basis @ image  # orthogonalised twice: once is not enough in floating point
+        image -= correction @ basis
+        self._projected[: m + 1, m] = inner + correction
+        self._projected[m, : m + 1] = self._projected[: m + 1, m]
+        residual = float(np.linalg.norm(image))
+        values, vectors = np.linalg.eigh(self._projected[: m + 1, : m + 1])
+        value, weights = float(values[-1]), vectors[:, -1]
+        if residual * abs(weights[-1]) <= self._tolerance * value or residual == 0.0:
+            self._finish(value, weights @ basis)
+            return
+        self._basis[m + 1] = image / residual
+        self._size += 1
+        if self._size == self._max_size:
+            approximation = weights @ self._basis[:-1]
+            if self._runs < _RESTARTS:
+                self._begin(approximation)
+            else:
+                self._finish(value, approximation)
+
+    def _begin(self, vector: Float64s) -> None:
+        self._basis = np.empty((min(_USUAL, self._max_size) + 1, len(vector)))
+        self._basis[0] = vector / np.linalg.norm(vector)
+        self._projected = np.zeros((self._max_size, self._max_size))
+        self._size = 0
+        self._runs += 1
+
+    def _finish(self, value: float, vector: Float64s) -> None:
+        if value > 0.0:
+            self.eigenpair = value, _fix_sign(vector / np.linalg.norm(vector))
+        self.done = True
 
 
-@lru_cache(maxsize=4)  # one per width of the features, asked for once per class
+@lru_cache(maxsize=4)  # one per number of features, needed for every class
 def _generic_direction(d: int) -> Float64s:
     vector = np.random.default_rng(0).standard_normal(d)
     return np.asarray(vector / np.linalg.norm(vector))
-
-
-def _krylov(
-    start: Float64s, dtype: np.dtype[np.floating], tolerance: float
-) -> Generator[Array, Array, tuple[float, Float64s, bool]]:
-    """Best approximation from the Krylov space of ``start``, grown until its residual is small."""
-    d = len(start)
-    most = min(_KRYLOV, d)
-    basis = np.empty((min(_USUAL, most) + 1, d))
-    projected = np.zeros((most, most))
-    basis[0] = start
-    for m in range(most):
-        image = np.array((yield basis[m].astype(dtype)), dtype=np.float64)
-        if m + 1 == len(basis):  # rarely; thousands of classes at once have no room for what they do not need
-            basis = np.concatenate([basis, np.empty((most + 1 - len(basis), d))])
-        known = basis[: m + 1]
-        inner = known @ image
-        image -= inner @ known
-        correction = known @ image  # once is not enough in floating point, twice is
-        image -= correction @ known
-        projected[: m + 1, m] = inner + correction
-        projected[m, : m + 1] = projected[: m + 1, m]
-        rest = float(np.linalg.norm(image))
-        values, vectors = np.linalg.eigh(projected[: m + 1, : m + 1])
-        value, weights = float(values[-1]), vectors[:, -1]
-        if rest * abs(weights[-1]) <= tolerance * value or rest == 0.0:
-            return value, weights @ known, True
-        basis[m + 1] = image / rest
-    return value, weights @ basis[:-1], False
 
 
 def _dense_from_rows(block: Float64s) -> tuple[float, Float64s]:

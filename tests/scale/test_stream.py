@@ -16,7 +16,7 @@ from eigenclean.cli.app import run
 from eigenclean.cli.console import Rate
 from eigenclean.detect import DETECTORS, BlockDetector
 from eigenclean.detect.decisions import Decision
-from eigenclean.detect.fine.eigenvectors import Way
+from eigenclean.detect.fine.eigenvectors import EigenvectorStrategy
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.progress import listening
 from eigenclean.scale import resources
@@ -92,14 +92,14 @@ def test_sums_that_do_not_fit_are_iterated(noisy: tuple[Array, Array]) -> None:
     X, y = noisy
     y = np.where(np.arange(len(y)) < 20, 10, y)  # and a class that is solved directly
     expected = FINE().judge(X, y)
-    ways = {}
+    strategies = {}
     for memory in (1 << 33, 1000):
         done = judge_stream(open_source((X, y)), FINE(), memory=memory)
         assert_same(done.verdict, expected)
-        ways[memory] = done.engine["vectors"]["way"]
+        strategies[memory] = done.engine["vectors"]["strategy"]
         assert isinstance(done.judge, FINE)
         np.testing.assert_allclose(done.judge.eigenvectors_, FINE().fit(X, y).eigenvectors_, atol=1e-5)
-    assert ways == {1 << 33: "moments", 1000: "iterations"}
+    assert strategies == {1 << 33: "moments", 1000: "iterations"}
     with pytest.raises(InvalidOption, match=r"component=2 needs 0\.0 GB for the moments of 11 classes"):
         judge_stream(open_source((X, y)), FINE(component=2), memory=1000)
 
@@ -107,11 +107,11 @@ def test_sums_that_do_not_fit_are_iterated(noisy: tuple[Array, Array]) -> None:
 @pytest.mark.parametrize("name", ["fine", "fine-relative"])
 @pytest.mark.parametrize("few", [64, 2])
 @pytest.mark.usefixtures("small_blocks")
-def test_rivals_are_noted_in_the_same_pass_where_classes_are_few(
+def test_alternatives_are_computed_in_the_same_pass_where_classes_are_few(
     name: str, few: int, noisy: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = noisy
-    monkeypatch.setattr("eigenclean.detect.fine.fine.FEW", few)
+    monkeypatch.setattr("eigenclean.detect.fine.fine.MAX_SCORED_CLASSES", few)
     np.save(tmp_path / "x.npy", X)
     done = judge_stream(open_source(tmp_path / "x.npy", labels=y), detector(name))
     expected = detector(name).judge(X, y)
@@ -121,12 +121,14 @@ def test_rivals_are_noted_in_the_same_pass_where_classes_are_few(
     assert done.engine["passes"] == (2 if few == 64 else 3)  # the width is known without reading anything twice
 
 
-def test_the_way_depends_on_time_and_room() -> None:
+def test_the_strategy_depends_on_time_and_memory() -> None:
     room = 1 << 34
-    assert Way.choose(n=10**6, d=64, k=10**4, itemsize=4, budget=0).name == "moments"  # d² is nothing
-    assert Way.choose(n=10**6, d=128, k=10, itemsize=4, budget=room).name == "moments"
-    assert Way.choose(n=10**6, d=2048, k=10, itemsize=4, budget=room).name == "iterations"
-    assert Way.choose(n=10**6, d=128, k=10**5, itemsize=4, budget=room // 4).name == "iterations"
+    assert (
+        EigenvectorStrategy.choose(n=10**6, d=64, k=10**4, itemsize=4, budget=0).name == "moments"
+    )  # d² is nothing
+    assert EigenvectorStrategy.choose(n=10**6, d=128, k=10, itemsize=4, budget=room).name == "moments"
+    assert EigenvectorStrategy.choose(n=10**6, d=2048, k=10, itemsize=4, budget=room).name == "iterations"
+    assert EigenvectorStrategy.choose(n=10**6, d=128, k=10**5, itemsize=4, budget=room // 4).name == "iterations"
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -228,7 +230,7 @@ class TestCommand:
         monkeypatch.setattr(resources, "free_memory", lambda: 1_000_000)
         assert run(["detect", str(file), "--out", str(tmp_path / "o"), "--no-report", "--method", "fine"]) == 0
         engine = json.loads((tmp_path / "o" / "summary.json").read_text())["engine"]
-        assert (engine["name"], engine["vectors"]["way"]) == ("stream", "moments")
+        assert (engine["name"], engine["vectors"]["strategy"]) == ("stream", "moments")
         assert run(["detect", str(file), "--out", str(tmp_path / "k"), "--no-report", "--method", "knn"]) == 0
         assert "engine" not in json.loads((tmp_path / "k" / "summary.json").read_text())
 

@@ -27,9 +27,11 @@ class Blocks(ABC, Generic[T]):
 
     Attributes:
         budget: bytes that sums over the blocks may take.
+        in_memory: whether the blocks are arrays in the memory of this process, with random access to their rows.
     """
 
     budget: int = 1 << 31
+    in_memory: bool = False
 
     @abstractmethod
     def map(self, function: Callable[..., U], *others: "Blocks[Any]", args: Sequence[Any] = ()) -> "Blocks[U]":
@@ -101,7 +103,9 @@ class LocalBlocks(Blocks[T]):
     @classmethod
     def of(cls, items: Sequence[T]) -> "LocalBlocks[T]":
         """Blocks from items that are in memory."""
-        return cls(lambda: items, len(items))
+        blocks = cls(lambda: items, len(items))
+        blocks.in_memory = True
+        return blocks
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], args: Sequence[Any] = ()) -> "LocalBlocks[U]":
         """Chain the function to the iteration: no intermediate blocks are held."""

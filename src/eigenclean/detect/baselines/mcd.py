@@ -10,7 +10,7 @@ from eigenclean.arrays import Array, ClassRows, Float64s, Ints, row_chunks
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import Cut, QuantileCut
-from eigenclean.detect.fine.eigenvectors import grouped
+from eigenclean.detect.fine.eigenvectors import weighted_class_sums
 from eigenclean.detect.folds import content_hash
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
@@ -202,7 +202,7 @@ def _add_sums(
     chosen = np.flatnonzero(weight > 0)
     for part in row_chunks(len(chosen), features.shape[1] * 8):
         rows = chosen[part]
-        sums += grouped(codes[rows], weight[rows], features[rows].astype(np.float64), len(sums))
+        sums += weighted_class_sums(codes[rows], weight[rows], features[rows].astype(np.float64), len(sums))
     masses += np.bincount(codes, weight, len(masses))
     count += len(chosen)
     return totals

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from eigenclean.arrays import (
     Array,
-    ClassRows,
     Float64s,
     Ints,
     check_two_classes,
@@ -24,14 +24,13 @@ from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.fine.alternatives import (
-    FEW,
-    best_rival,
-    closest,
-    score_and_rivals,
-    scores_seen,
-    suggest_seen,
+    MAX_SCORED_CLASSES,
+    ScoredBlock,
+    best_alternative,
+    score_block,
+    top_alternatives,
 )
-from eigenclean.detect.fine.eigenvectors import ClassBlocks, Way, pairs_by_moments
+from eigenclean.detect.fine.eigenvectors import ClassBlocks, EigenvectorStrategy, pairs_by_moments
 from eigenclean.errors import InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
 from eigenclean.progress import track
@@ -166,63 +165,49 @@ class FINE(BlockDetector):
         """K, the eigenvalue that belongs to each vector."""
         return self._solved()[0]
 
-    # The detector's own part.
+    # Learning and scoring.
 
     _moments: ClassMoments | None = None
     _pairs: tuple[Float64s, Float64s] | None = None
-    _way: Way | None = None
+    _strategy: EigenvectorStrategy | None = None
     n_samples_per_class_: Ints
-
-    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        k, self._way = len(self.classes_), None
-        rows = ClassRows.of(codes, k)
-        self.n_samples_per_class_ = rows.counts
-        values, vectors = np.zeros(k), np.zeros((k, X.shape[1]))
-        dtype = working_dtype(X.dtype)
-        buffer = np.empty((int(rows.counts.max()), X.shape[1]), dtype)
-        rng = np.random.default_rng(self.random_state)
-        for j in track(range(k), "class vectors", rows.counts):
-            block = gather(X, rows[j], dtype, buffer)
-            own = None if weight is None else weight[rows[j]]
-            values[j], vectors[j] = self._class_pair(*_chosen(block, own, self.subset, rng))
-        keep = self._keeps_moments(X, k)
-        self._moments = ClassMoments.of(X, codes, self.classes_, weight) if keep else None
-        self._pairs = values, vectors
-        return self._score(X, codes)
 
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
     ) -> BlockScores:
-        classes = self.classes_
-        data = ClassBlocks(features, codes, len(classes))
+        data = ClassBlocks(features, codes, len(self.classes_))
         self.n_samples_per_class_, self._moments, self._pairs = data.sizes, None, None
-        self._way = way = self._choose_way(data, features.budget)
-        if way.name == "iterations":
-            values, vectors, passes = data.iterated()
-            self._pairs, self._way = (values, vectors), replace(way, passes=passes)
-        elif way.name == "rows":
-            self._pairs = self._pairs_of_subset(data)
-        elif way.name == "sums":
+        strategy = self._choose_strategy(data)
+        self._strategy = None if features.in_memory else strategy
+        if strategy.name == "rows":
+            self._pairs = self._pairs_of_rows(data, weights)
+            if features.in_memory and self._keeps_moments(data):
+                self._moments = data.class_moments(self.classes_, weights)
+        elif strategy.name == "iterations":
+            values, vectors, passes = data.iterate()
+            self._pairs, self._strategy = (values, vectors), replace(strategy, passes=passes)
+        elif strategy.name == "sums":
             means = data.sums() / np.maximum(data.sizes, 1)[:, None]
             lengths = np.linalg.norm(means, axis=1)
             self._pairs = lengths**2, means / np.where(lengths > 0, lengths, 1.0)[:, None]
         else:
-            moments, starts = data.moments(classes)
+            moments, starts = data.moments(self.classes_)
             if self.keep_moments is not False:
                 self._moments = moments
             if self.component == 1:
                 self._pairs = pairs_by_moments(moments, starts, data.dtype)
             else:
-                pairs = [class_vector(moments, j, self.vector, self.component) for j in range(data.k)]
-                self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
+                self._pairs = self._pairs_of_moments(moments)
         return self.score_blocks(features, codes)
 
-    def _choose_way(self, data: ClassBlocks, budget: int) -> Way:
-        n, d, k, itemsize = data.n, data.d, data.k, data.dtype.itemsize
+    def _choose_strategy(self, data: ClassBlocks) -> EigenvectorStrategy:
+        n, d, k, itemsize, budget = data.n, data.d, data.k, data.dtype.itemsize, data.features.budget
+        if data.features.in_memory:
+            return EigenvectorStrategy("rows", 1, int(data.sizes.max()) * d * itemsize, 0.0)
         if self.subset is not None:
-            return Way("rows", 1, int(self.subset * n) * d * itemsize, 0.0)
+            return EigenvectorStrategy("rows", 1, int(self.subset * n) * d * itemsize, 0.0)
         if self.vector == "mean":
-            return Way("sums", 1, 8 * k * d, 0.0)
+            return EigenvectorStrategy("sums", 1, 8 * k * d, 0.0)
         if self.component > 1 or self.keep_moments:
             if 8 * k * d * d > budget:
                 why = "keep_moments" if self.keep_moments else f"component={self.component}"
@@ -230,19 +215,27 @@ class FINE(BlockDetector):
                     f"FINE: {why} needs {8 * k * d * d / 1e9:.1f} GB for the moments of {k} classes of {d} "
                     f"features, but {budget / 1e9:.1f} GB are free for them; leave it out, or use more memory"
                 )
-            return Way("moments", 1, 8 * k * d * d, 0.0)
-        return Way.choose(n=n, d=d, k=k, itemsize=itemsize, budget=budget)
+            return EigenvectorStrategy("moments", 1, 8 * k * d * d, 0.0)
+        return EigenvectorStrategy.choose(n=n, d=d, k=k, itemsize=itemsize, budget=budget)
 
-    def _pairs_of_subset(self, data: ClassBlocks) -> tuple[Float64s, Float64s]:
-        """The same rows that `fit` would choose, found without the others."""
+    def _pairs_of_rows(self, data: ClassBlocks, weights: Blocks[Float64s] | None) -> tuple[Float64s, Float64s]:
+        """Class vectors from the rows of each class that have a positive weight, or from a subset of them."""
         rng = np.random.default_rng(self.random_state)
-        assert self.subset is not None
-        places = [_picked(int(size), self.subset, rng) for size in data.sizes]
-        found = data.rows({j: own for j, own in enumerate(places) if len(own)})
+        by_class = [None] * data.k if weights is None else data.split_by_class(np.concatenate(list(weights)))
+        sizes = data.sizes.tolist()
+        chosen = [
+            _choose_rows(size, weight, self.subset, rng) for size, weight in zip(sizes, by_class, strict=True)
+        ]
         values, vectors = np.zeros(data.k), np.zeros((data.k, data.d))
-        for j, rows in found.items():
-            values[j], vectors[j] = self._class_pair(rows.astype(data.dtype, copy=False), None)
+        positions = {j: rows for j, (rows, _) in enumerate(chosen) if sizes[j]}
+        progress = track(list(positions), "class vectors", [sizes[j] for j in positions])
+        for _, (j, rows) in zip(progress, data.rows(positions), strict=True):
+            values[j], vectors[j] = self._class_pair(rows, chosen[j][1])
         return values, vectors
+
+    def _pairs_of_moments(self, moments: ClassMoments) -> tuple[Float64s, Float64s]:
+        pairs = [class_vector(moments, j, self.vector, self.component) for j in range(len(moments.classes))]
+        return np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
 
     def _for_inference(self) -> Self:
         if self._moments is None:
@@ -253,7 +246,8 @@ class FINE(BlockDetector):
 
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record = super()._made_by(cut)
-        return record if self._way is None else {**record, "vectors": self._way.record()}
+        # The strategy matters where rows are read from a disk or a cluster; in memory it is always the same.
+        return record if self._strategy is None else {**record, "vectors": self._strategy.record()}
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         dtype = working_dtype(X.dtype)
@@ -268,30 +262,33 @@ class FINE(BlockDetector):
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
-        """The other class whose vector fits best, and how typical the sample is of it, as a share among rivals."""
+        """The other class whose vector fits best, and how typical the sample is of it, as a share of all others."""
         dtype = working_dtype(X.dtype)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for part in row_chunks(len(rows), self._row_bytes):
             block = gather(X, rows[part], dtype)
-            best[part], share[part] = best_rival(*self._rivals(block, codes[rows[part]]), cut)
+            best[part], share[part] = best_alternative(*self._alternatives(block, codes[rows[part]]), cut)
         return best, share
 
-    def _rivals(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
+    def _alternatives(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
         """The other classes that fit each row best, best first, and its score if it were one of them."""
-        return closest(self._alignment(block @ self.eigenvectors_.T.astype(block.dtype), block), codes)
+        return top_alternatives(self._alignment(block @ self.eigenvectors_.T.astype(block.dtype), block), codes)
 
     @property
     def _row_bytes(self) -> int:
-        """What `_rivals` takes for a row."""
+        """Memory that `_alternatives` takes per row."""
         return 8 * self.n_features_in_ + 24 * len(self.classes_)
 
     def score_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
-        """Score checked rows in blocks; where classes are few, rivals are noted with the scores, in one pass."""
-        if len(self.classes_) > FEW:
+        """Score checked rows in blocks; with few classes, alternatives are computed in the same pass."""
+        if features.in_memory or len(self.classes_) > MAX_SCORED_CLASSES:
             return super().score_blocks(features, codes)
         self.check_options()
-        seen = features.map(score_and_rivals, codes, args=(self._for_inference(),)).persist()
-        return BlockScores(seen.map(scores_seen), lambda rows, cut: seen.map(suggest_seen, rows, args=(cut,)))
+        scored = features.map(score_block, codes, args=(self._for_inference(),)).persist()
+        return BlockScores(
+            scored.map(attrgetter("scores")),
+            lambda rows, cut: scored.map(ScoredBlock.suggest, rows, args=(cut,)),
+        )
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -307,11 +304,10 @@ class FINE(BlockDetector):
         if self.subset is not None and not 0 < self.subset <= 1:
             raise InvalidOption(f"FINE: subset must be above 0 and at most 1, got {self.subset}")
 
-    def _keeps_moments(self, X: Array, k: int) -> bool:
+    def _keeps_moments(self, data: ClassBlocks) -> bool:
         if self.keep_moments is not None:
             return self.keep_moments
-        n, d = X.shape
-        return self.subset is None and n * d * d <= _CHEAP and k * d * d <= 1 << 23
+        return self.subset is None and data.n * data.d**2 <= _CHEAP and data.k * data.d**2 <= 1 << 23
 
     def _class_pair(self, block: Array, weight: Float64s | None) -> tuple[float, Float64s]:
         if self.vector == "eigen" and self.component == 1:
@@ -348,7 +344,7 @@ class FINE(BlockDetector):
 
     def _take(self, moments: ClassMoments) -> Self:
         self._moments = moments if self._moments is None else self._moments + moments
-        self._pairs = self._way = None
+        self._pairs = self._strategy = None
         self.classes_, self.n_features_in_ = self._moments.classes, self._moments.n_features
         self.n_samples_per_class_ = self._moments.counts.round().astype(np.intp)
         if hasattr(self, "cut_"):
@@ -361,28 +357,23 @@ class FINE(BlockDetector):
             if self._moments is None:
                 raise AttributeError("this FINE is not fitted yet: call fit(X, y) first")
             check_two_classes(self.classes_, by="FINE")
-            k = len(self.classes_)
-            pairs = [class_vector(self._moments, j, self.vector, self.component) for j in range(k)]
-            self._pairs = np.array([value for value, _ in pairs]), np.stack([vector for _, vector in pairs])
+            self._pairs = self._pairs_of_moments(self._moments)
         return self._pairs
 
 
-def _chosen(
-    block: Array, weight: Float64s | None, subset: float | None, rng: np.random.Generator
-) -> tuple[Array, Float64s | None]:
-    """The rows that the class vector is computed from, with their weights if those are not all one."""
+def _choose_rows(
+    size: int, weight: Float64s | None, subset: float | None, rng: np.random.Generator
+) -> tuple[Ints | None, Float64s | None]:
+    """Rows of a class that its vector is computed from (None for all), and their weights unless all are one."""
+    rows: Ints | None = None
     if weight is not None:
-        there = np.flatnonzero(weight)
-        if len(there) < len(block):
-            block, weight = block[there], weight[there]
+        positive = np.flatnonzero(weight)
+        if len(positive) < size:
+            rows, weight = positive, weight[positive]
         if (weight == 1).all():
             weight = None
     if subset is not None:
-        picked = _picked(len(block), subset, rng)
-        block, weight = block[picked], None if weight is None else weight[picked]
-    return block, weight
-
-
-def _picked(n: int, subset: float, rng: np.random.Generator) -> Ints:
-    m = min(n, max(2, int(np.ceil(subset * n))))
-    return np.sort(rng.choice(n, m, replace=False))
+        n = size if rows is None else len(rows)
+        drawn = np.sort(rng.choice(n, min(n, max(2, int(np.ceil(subset * n)))), replace=False))
+        rows, weight = drawn if rows is None else rows[drawn], None if weight is None else weight[drawn]
+    return rows, weight

@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints, row_chunks, working_dtype
 from eigenclean.detect.cuts import Cut, FixedCut
-from eigenclean.detect.fine.alternatives import CANDIDATES
+from eigenclean.detect.fine.alternatives import N_ALTERNATIVES
 from eigenclean.detect.fine.fine import FINE, Score
 from eigenclean.progress import track
 
@@ -91,13 +91,13 @@ class FINERelative(FINE):
             scores[part] = own - fit.max(axis=1)
         return scores
 
-    def _rivals(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
+    def _alternatives(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
         """The best aligned other classes, best first, and the lead that the sample would have in each."""
         vectors = self.eigenvectors_
         fit = self._alignment(block @ vectors.T.astype(block.dtype), block)
         order = np.argsort(-fit, axis=1, kind="stable")
         first, second = (np.take_along_axis(fit, order[:, at : at + 1], axis=1) for at in (0, 1))
-        others = order[order != codes[:, None]].reshape(len(order), len(vectors) - 1)[:, :CANDIDATES]
+        others = order[order != codes[:, None]].reshape(len(order), len(vectors) - 1)[:, :N_ALTERNATIVES]
         lead = np.take_along_axis(fit, others, axis=1)
         return others, lead - np.where(others == order[:, :1], second, first)
 
