@@ -14,7 +14,7 @@ help:
 	@echo "make demo         set up and find the wrong labels in a real data set; writes demo/report.html"
 	@echo "make test         set up and run every check and test of both packages (installs chromium if there is no browser)"
 	@echo "make setup        the development environment alone      make check     linters, types, import rules"
-	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage and its floor"
+	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage"
 	@echo "make bench        speed, as ratios                       make docs      the documentation site in site/"
 
 $(BIN)/python:
