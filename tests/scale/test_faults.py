@@ -114,9 +114,9 @@ def test_a_file_that_changes_during_the_run(
     file = tmp_path / "x.npy"
     np.save(file, X)
     source = open_source(file, labels=y)
-    begin = reading.Passes._pass
+    begin = reading.SourceBlocks._pass
 
-    def meddling(self: reading.Passes) -> Any:
+    def meddling(self: reading.SourceBlocks) -> Any:
         if self.n_passes == 1:
             if change == "gone":
                 file.unlink()
@@ -128,7 +128,7 @@ def test_a_file_that_changes_during_the_run(
                 os.utime(file, ns=(0, 0))
         return begin(self)
 
-    monkeypatch.setattr(reading.Passes, "_pass", meddling)
+    monkeypatch.setattr(reading.SourceBlocks, "_pass", meddling)
     monkeypatch.setattr("eigenclean.detect.judge.judge.CACHE_LIMIT", 0)
     with pytest.raises(InvalidData, match=r"x\.npy (was changed|has gone|has become shorter)"):
         judge_stream(source)
@@ -211,7 +211,7 @@ def test_reading_ahead_stops_when_nobody_listens() -> None:
             made.append(number)
             yield number
 
-    items = reading.ahead(numbers())
+    items = reading.prefetch(numbers())
     assert next(items) == 0
     items.close()  # type: ignore[attr-defined]
     time.sleep(0.05)

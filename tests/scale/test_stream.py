@@ -133,7 +133,7 @@ def test_the_strategy_depends_on_time_and_memory() -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 def test_very_many_classes(tmp_path: Path) -> None:
-    """Tables of the best classes alone, spilled to the disk, and pairs of classes counted over blocks."""
+    """Tables of the best classes alone, spill_to_disk to the disk, and pairs of classes counted over blocks."""
     rng = np.random.default_rng(0)
     right = np.arange(2050) % 205
     X = (rng.normal(size=(205, 24))[right] + 0.3 * rng.normal(size=(2050, 24))).astype(np.float32)

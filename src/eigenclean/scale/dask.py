@@ -168,7 +168,7 @@ def judge_dask(
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()
     judge = as_block_detector(judge if fitted else clone(judge))
-    with _quietly():
+    with _without_graph_warning():
         made = _source_blocks(features) if isinstance(features, Source) else _array_blocks(features)
         blocks, sizes = made.blocks, made.sizes
         if made.bytes <= _SHARE * _memory_of_workers():
@@ -233,7 +233,7 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
         yield client
 
 
-class _Made(NamedTuple):
+class _DaskFeatures(NamedTuple):
     """Features as blocks, how many rows each has, their size in bytes all together, and their number of columns."""
 
     blocks: DaskBlocks[Array]
@@ -266,17 +266,19 @@ def _add_all(sums: Sequence[Any]) -> Any:
     return reduce(add, sums)
 
 
-def _source_blocks(source: Source) -> _Made:
+def _source_blocks(source: Source) -> _DaskFeatures:
     dask: Any = require("dask", extra="dask", caller="--engine dask")
     width, dtype = source.kind()
     parts = list(row_chunks(len(source), 1, rows_per_block(len(source), width, dtype)))
     reader = dask.delayed(source.reader(), name=f"reader-{uuid.uuid4().hex}", traverse=False)
     read = dask.delayed(_read, pure=False)
     blocks: DaskBlocks[Array] = DaskBlocks([read(reader, part.start, part.stop, source.name) for part in parts])
-    return _Made(blocks, [part.stop - part.start for part in parts], len(source) * width * dtype.itemsize, width)
+    return _DaskFeatures(
+        blocks, [part.stop - part.start for part in parts], len(source) * width * dtype.itemsize, width
+    )
 
 
-def _array_blocks(features: Any) -> _Made:
+def _array_blocks(features: Any) -> _DaskFeatures:
     """Blocks of a Dask array, cut where they would be cut in memory, so that the verdict is the same."""
     if hasattr(features, "to_dask_array"):
         features = features.to_dask_array(lengths=True)
@@ -293,7 +295,7 @@ def _array_blocks(features: Any) -> _Made:
     starts = np.cumsum([0, *sizes]).tolist()
     parts = features.to_delayed().ravel()
     blocks: DaskBlocks[Array] = DaskBlocks([check(*one) for one in zip(parts, starts, strict=False)])
-    return _Made(blocks, sizes, n * width * features.dtype.itemsize, width)
+    return _DaskFeatures(blocks, sizes, n * width * features.dtype.itemsize, width)
 
 
 def _codes(
@@ -383,8 +385,8 @@ def _write_part(table: Any, path: Path) -> int:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Discriminants of a thousand classes are a large graph, and meant to be."""
+def _without_graph_warning() -> Iterator[None]:
+    """Dask warns about large graphs; discriminants of a thousand classes make one."""
     dask: Any = require("dask", extra="dask", caller="judge_dask")
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
         yield

@@ -1,4 +1,4 @@
-"""Passes over a source: one block is worked on while the next is read, checked and watched."""
+"""A source as blocks: at every pass, the next block is read and checked while one is worked on."""
 
 import ctypes
 import os
@@ -22,11 +22,11 @@ from eigenclean.sources.read_errors import explain_read_errors
 
 T = TypeVar("T")
 _END: Any = object()
-_TIDY = 4  # blocks after which memory is given back
+_BLOCKS_BETWEEN_RELEASES = 4  # blocks
 _LARGE = 1 << 20  # arrays from this size on are worth a place on the disk
 
 
-class Passes:
+class SourceBlocks:
     """The blocks of a source, read again at every pass.
 
     The first pass also looks for values that are not finite, and takes the fingerprint of the data.
@@ -46,7 +46,7 @@ class Passes:
         self._checked = False
         self._files = _state(source.files)
         self.blocks: LocalBlocks[Array] = LocalBlocks(
-            self._pass, len(self.parts), store=spilled if spill else None, first=lambda: next(self._blocks())
+            self._pass, len(self.parts), store=spill_to_disk if spill else None, first=lambda: next(self._blocks())
         )
         self.blocks.budget = budget
 
@@ -56,7 +56,7 @@ class Passes:
         return self._source.data_hash() if own or self._fingerprint is None else self._fingerprint
 
     def split_rows(self, values: Array) -> LocalBlocks[Array]:
-        """Something that is known of every row, beside the blocks."""
+        """One value per row, split like the features."""
         return self.blocks.from_items([values[part] for part in self.parts])
 
     def check_unchanged(self) -> None:
@@ -71,11 +71,11 @@ class Passes:
         self.check_unchanged()
         self.n_passes += 1
         sizes = [part.stop - part.start for part in self.parts]
-        read = ahead(self._read(not self._checked))
+        read = prefetch(self._read(not self._checked))
         for number, _ in enumerate(track(self.parts, f"pass {self.n_passes}", sizes, unit="rows")):
             yield next(read)
-            if number % _TIDY == 0:
-                give_back()
+            if number % _BLOCKS_BETWEEN_RELEASES == 0:
+                release_free_memory()
         if next(read, None) is not None:  # so that the reader comes to its end, and checks it
             raise InvalidData(f"{self._source.name} has more rows than when it was opened; open it again")
         self.check_unchanged()
@@ -114,10 +114,10 @@ class Passes:
             )
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
-    """The same items; while one is worked on, the next is made by another thread.
+def prefetch(items: Iterable[T]) -> Iterator[T]:
+    """The same items; while one is worked on, the next is computed by another thread.
 
-    >>> list(ahead([1, 2, 3]))
+    >>> list(prefetch([1, 2, 3]))
     [1, 2, 3]
     """
     making = iter(items)
@@ -129,24 +129,24 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
             del item
 
 
-def give_back() -> None:
-    """Ask the C library to give back what it holds between kept arrays; without it, holes of blocks add up."""
+def release_free_memory() -> None:
+    """Ask the C library to return free memory to the system; otherwise the gaps that blocks leave add up."""
     with suppress(OSError, AttributeError):  # only glibc has the call, and only it needs it
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def spilled(item: Any) -> Any:
+def spill_to_disk(item: Any) -> Any:
     """The same with its large arrays on the disk, in files that vanish with them.
 
-    >>> spilled(np.zeros(1 << 18)).__class__.__name__, spilled(np.zeros(3)).__class__.__name__
+    >>> spill_to_disk(np.zeros(1 << 18)).__class__.__name__, spill_to_disk(np.zeros(3)).__class__.__name__
     ('memmap', 'ndarray')
     """
     if isinstance(item, np.ndarray) and not isinstance(item, np.memmap) and item.base is None:
         return _on_disk(item) if item.nbytes >= _LARGE else item
     if is_dataclass(item) and not isinstance(item, type):
-        return replace(item, **{one.name: spilled(getattr(item, one.name)) for one in fields(item) if one.init})
+        return replace(item, **{f.name: spill_to_disk(getattr(item, f.name)) for f in fields(item) if f.init})
     if type(item) in (tuple, list):
-        return type(item)(spilled(part) for part in item)
+        return type(item)(spill_to_disk(part) for part in item)
     return item
 
 

@@ -15,7 +15,7 @@ from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, N_CANDIDATES
 from eigenclean.errors import InvalidData
-from eigenclean.scale.reading import Passes
+from eigenclean.scale.reading import SourceBlocks
 from eigenclean.scale.resources import free_memory
 from eigenclean.sources import Source
 from eigenclean.verdict import RowGroups, Verdict, ranks
@@ -67,7 +67,7 @@ def judge_stream(
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
     table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # what the judge keeps of every row
-    passes = Passes(source, budget=memory // 2, spill=table > memory // 2)
+    passes = SourceBlocks(source, budget=memory // 2, spill=table > memory // 2)
     _check_width(passes, judge if fitted else None, source)
     own = passes.split_rows(codes)
     if fitted:
@@ -114,7 +114,7 @@ def _classes(source: Source, fitted: Detector | None) -> tuple[Array, Array]:
     return fitted.classes_, locate_labels(source.labels, fitted.classes_, by=source.name)
 
 
-def _check_width(passes: Passes, fitted: Detector | None, source: Source) -> None:
+def _check_width(passes: SourceBlocks, fitted: Detector | None, source: Source) -> None:
     width = source.kind()[0]
     if fitted is not None and fitted.n_features_in_ != width:
         raise InvalidData(
