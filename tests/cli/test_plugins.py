@@ -36,13 +36,12 @@ tool = somebodys_plugin:tool
 greet = somebodys_plugin:greet
 broken = somebodys_broken_plugin:command
 missing-name = somebodys_plugin:nothing
-detect = somebodys_plugin:greet
 """
 
 
 @pytest.fixture
 def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fake installed distribution with two working commands, two broken ones and one named like ours."""
+    """A fake installed distribution with two working commands, two broken ones."""
     (tmp_path / "somebodys_plugin.py").write_text(PLUGIN)
     (tmp_path / "somebodys_broken_plugin.py").write_text("raise RuntimeError('no such device')\n")
     info = tmp_path / "somebodys_plugin-1.0.dist-info"
@@ -65,7 +64,7 @@ def eigenclean(
         )
         ours = [command for command in app_module.app.registered_commands if command.name not in plugins.LAB]
         fresh.registered_commands = [command for command in ours if command.name in ("detect", "list", "noise")]
-        plugins.add_plugins(fresh)
+        monkeypatch.setattr(app_module, "plugin_warnings", plugins.add_plugins(fresh))
         monkeypatch.setattr(app_module, "app", fresh)
         code = run(arguments)
         out, err = capfd.readouterr()
@@ -125,8 +124,14 @@ def test_a_broken_plugin_is_one_sentence_and_breaks_nothing_else(
 
 
 def test_a_plugin_cannot_replace_a_command_of_ours(distribution: Path, eigenclean: Program) -> None:
-    code, out, _ = eigenclean("detect", "--help")
+    with open(distribution / "somebodys_plugin-1.0.dist-info" / "entry_points.txt", "a") as file:
+        file.write("detect = somebodys_plugin:greet\n")
+    code, out, err = eigenclean("detect", "--help")
     assert code == 0 and "Find labels that are probably wrong" in out
+    assert err == (
+        "eigenclean: warning: the command detect of somebodys-plugin is left out, because eigenclean has its own\n"
+    )
+    assert eigenclean("greet") == (0, "hello you\n", err)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("quality", "--seeds", "3"), ("--json",)])

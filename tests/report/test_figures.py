@@ -50,7 +50,7 @@ def test_the_heat_map_names_its_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "number"), [(0.0003, "&lt;0.1"), (0.004, "0.4"), (0.0996, "10"), (0.1234, "12"), (1.0, "100")]
+    ("rate", "number"), [(0.0003, "&lt;\u202f0.1"), (0.004, "0.4"), (0.0996, "10"), (0.1234, "12"), (1.0, "100")]
 )
 def test_the_heat_map_writes_numbers_that_fit(rate: float, number: str) -> None:
     drawing = figures.heatmap({"labels": ["a", "b"], "rates": [[1 - rate, rate], [0.0, 1.0]]})

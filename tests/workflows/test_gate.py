@@ -9,8 +9,7 @@ import pytest
 from eigenclean.errors import InvalidOption, TooFewSamples
 from eigenclean.metrics import noise_rate_interval
 from eigenclean.verdict import Verdict
-from eigenclean.workflows.gate import Gate
-from eigenclean.workflows.gate_output import to_junit, to_markdown
+from eigenclean.workflows.gate import Gate, to_junit, to_markdown
 
 NASTY = 'a|b*<script>&"\x00\n]]>'
 

@@ -42,7 +42,7 @@ app.command("check")(check)
 app.command("export")(export)
 app.command("list")(list_names)
 app.add_typer(patch, name="patch")
-add_plugins(app)
+plugin_warnings = add_plugins(app)
 
 USER_ERROR = 2
 
@@ -66,6 +66,8 @@ def options(
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; an error is one line on standard error."""
     debug = "--debug" in arguments  # wherever it stands: whoever needs it adds it at the end of the last command
+    for warning in plugin_warnings:
+        _say(warning)
     try:
         code = app([a for a in arguments if a != "--debug"], prog_name="eigenclean", standalone_mode=False)
         if code == INTERRUPTED:  # what typer makes of Ctrl-C

@@ -54,8 +54,7 @@ def check(
     from eigenclean.files import write_text
     from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
     from eigenclean.workflows.embedding import EmbeddingOptions
-    from eigenclean.workflows.gate import check_limit
-    from eigenclean.workflows.gate_output import to_junit, to_markdown
+    from eigenclean.workflows.gate import check_limit, to_junit, to_markdown
 
     check_limit(max_noise)
     if len(sources) > 1 and (patch.patch is not None or columns.labels is not None):

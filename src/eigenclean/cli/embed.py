@@ -35,7 +35,7 @@ def embed(
     """
     from eigenclean.sources import write_npz, write_shards
     from eigenclean.workflows.embedding import embed as embed_source
-    from eigenclean.workflows.source_options import SourceOptions
+    from eigenclean.workflows.options import SourceOptions
 
     if out.suffix not in ("", ".npz"):
         raise InvalidOption(f"embed: --out must be an .npz file or a folder, got {out}")

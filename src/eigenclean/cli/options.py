@@ -13,8 +13,8 @@ from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
     from eigenclean.workflows.embedding import EmbeddingOptions
-    from eigenclean.workflows.source_options import PatchOptions as WorkflowPatchOptions
-    from eigenclean.workflows.source_options import SourceOptions
+    from eigenclean.workflows.options import PatchOptions as WorkflowPatchOptions
+    from eigenclean.workflows.options import SourceOptions
 
 SourceArgument = Annotated[
     str,
@@ -111,7 +111,7 @@ class TableOptions:
 
     def source_options(self) -> "SourceOptions":
         """These options for a workflow."""
-        from eigenclean.workflows.source_options import SourceOptions
+        from eigenclean.workflows.options import SourceOptions
 
         return SourceOptions(**vars(self))
 
@@ -140,7 +140,7 @@ class PatchOptions:
 
     def patch_options(self) -> "WorkflowPatchOptions | None":
         """These options for a workflow; None without a patch."""
-        from eigenclean.workflows.source_options import PatchOptions as WorkflowPatchOptions
+        from eigenclean.workflows.options import PatchOptions as WorkflowPatchOptions
 
         return None if self.patch is None else WorkflowPatchOptions(self.patch, self.by_id)
 

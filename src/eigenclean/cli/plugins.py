@@ -26,16 +26,22 @@ _PASS_ON = {
 }
 
 
-def add_plugins(app: typer.Typer) -> None:
-    """Add the commands of installed packages to ``app``; a plugin cannot replace a command of its own."""
+def add_plugins(app: typer.Typer) -> list[str]:
+    """Add the commands of installed packages to ``app``; return a warning for each one that has a name of ours."""
     builtin = {command.name for command in app.registered_commands} | {
         group.name for group in app.registered_groups
     }
     installed = plugins()
+    warnings = []
     for name in [*LAB, *sorted(set(installed) - set(LAB))]:
+        point = installed.get(name)
         if name not in builtin:
-            point = installed.get(name)
             app.command(name, help=_help(name, point), context_settings=dict(_PASS_ON))(_command(name, point))
+        elif point is not None:
+            warnings.append(
+                f"warning: the command {name} of {_package(point)} is left out, because eigenclean has its own"
+            )
+    return warnings
 
 
 def plugins() -> dict[str, EntryPoint]:

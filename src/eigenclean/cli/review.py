@@ -1,15 +1,12 @@
 """`eigenclean review`: a local page to go through the suspects."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from eigenclean.cli.console import mention, say, working
-from eigenclean.errors import InvalidOption
-
-if TYPE_CHECKING:
-    from eigenclean.review import Review
 
 
 def review(
@@ -31,75 +28,40 @@ def review(
     ] = None,
 ) -> None:
     """Go through the suspects in a local page and decide; every decision is saved at once."""
-    from eigenclean.extras import require
+    from contextlib import closing
 
-    if export is not None and export.suffix.lower() not in (".html", ".htm"):
-        raise InvalidOption(f"review: --export writes an .html file, got {export}")
-    if most < 1:
-        raise InvalidOption(f"review: --most must be at least 1, got {most}")
-    if patch is None and export is None:
-        for module in ("starlette", "uvicorn"):
-            require(module, extra="review", caller="eigenclean review")
     from eigenclean.review import Review
+    from eigenclean.workflows.review import (
+        check_page_options,
+        require_server,
+        serve_page,
+        write_page,
+        write_patch,
+    )
 
+    if export is not None:
+        check_page_options(export, most)
+    if patch is None and export is None:
+        require_server()
     with working():
         opened = Review.open(run, source=source)
-    try:
+    with closing(opened):
         for note in opened.notes:
             mention(f"note: {note}")
+        n = len(opened.suspects)
         if patch is not None:
-            decisions = opened.patch()
-            decisions.save(patch)
-            say(f"{decisions}; written to {patch}")
+            say(f"{write_patch(opened, patch)}; written to {patch}")
         if export is not None:
-            _export(opened, export, reviewer, most)
+            written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
+            which = f"all {n}" if written == n else f"the worst {written} of {n}"
+            say(f"{which} suspects written to {export}; the file holds the data that it shows")
         if patch is None and export is None:
-            _serve(opened, port, browser, reviewer)
-    finally:
-        opened.close()
+            decided = serve_page(
+                opened, announce=_announce, port=port, reviewer=reviewer, browser=browser, notify=mention
+            )
+            say(f"{decided} of {n} suspects are judged; export them with --patch patch.jsonl")
 
 
-def _export(opened: "Review", path: Path, reviewer: str | None, most: int) -> None:
-    from eigenclean.files import write_text
-    from eigenclean.review.run import default_reviewer
-    from eigenclean.review.single import single_page
-
-    write_text(path, single_page(opened, reviewer=reviewer or default_reviewer(), most=most))
-    n = len(opened.suspects)
-    which = f"all {n}" if n <= most else f"the worst {most} of {n}"
-    say(f"{which} suspects written to {path}; the file holds the data that it shows")
-
-
-def _serve(opened: "Review", port: int | None, browser: bool, reviewer: str | None) -> None:
-    import sys
-
-    from eigenclean.review.serve import serve
-
-    redirect = opened.folder / "open-review.html"
-
-    def announce(link: str) -> None:
-        say(f"Review at {link}")
-        sys.stdout.flush()
-
-    def ready(link: str) -> None:
-        mention(f"{len(opened.suspects)} suspects; decisions are saved to {opened.store.path}; Ctrl-C ends it")
-        if browser:
-            _open_browser(redirect, link)
-
-    try:
-        serve(opened, port=port, reviewer=reviewer, announce=announce, ready=ready)
-    finally:
-        redirect.unlink(missing_ok=True)
-    judged = sum(decision["state"] != "open" for decision in opened.decisions())
-    say(f"{judged} of {len(opened.suspects)} suspects are judged; export them with --patch patch.jsonl")
-
-
-def _open_browser(redirect: Path, link: str) -> None:
-    """Show the link to the browser alone: every user of the machine can read the arguments of a process."""
-    import os
-    import webbrowser
-
-    redirect.unlink(missing_ok=True)
-    with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
-    webbrowser.open(redirect.resolve().as_uri())
+def _announce(link: str) -> None:
+    say(f"Review at {link}")
+    sys.stdout.flush()  # whoever started the server through a pipe waits for the link

@@ -35,13 +35,29 @@ def percent(share: float) -> str:
     >>> [percent(share).replace(THIN, " ") for share in (0, 0.0004, 0.042, 0.2293, 0.9999, 1)]
     ['0 %', '< 0.1 %', '4.2 %', '23 %', '> 99 %', '100 %']
     """
+    return f"{percent_number(share)}{THIN}%"
+
+
+def percent_number(share: float) -> str:
+    """The number in `percent`, for places where the sign stands elsewhere.
+
+    >>> percent_number(0.042), percent_number(0.2293)
+    ('4.2', '23')
+    """
     if 0 < share < 0.001:
-        text = f"<{THIN}0.1"
-    elif 0.995 <= share < 1:
-        text = f">{THIN}99"
-    else:
-        text = f"{100 * share:.1f}".removesuffix(".0") if share < 0.0995 else f"{100 * share:.0f}"
-    return f"{text}{THIN}%"
+        return f"<{THIN}0.1"
+    if 0.995 <= share < 1:
+        return f">{THIN}99"
+    return f"{100 * share:.1f}".removesuffix(".0") if share < 0.0995 else f"{100 * share:.0f}"
+
+
+def tick_percent(share: float) -> str:
+    """A share in percent for an axis or the end of a curve: three digits, without zeros at the end.
+
+    >>> [tick_percent(share).replace(THIN, " ") for share in (0.00001, 0.025, 0.9123, 1)]
+    ['0.001 %', '2.5 %', '91.2 %', '100 %']
+    """
+    return f"{100 * share:.3g}{THIN}%"
 
 
 def fixed_percent(share: float) -> str:
@@ -59,7 +75,7 @@ def between(low: float, high: float) -> str:
     >>> between(0.042, 0.2293).replace(THIN, " ")
     '4.2 to 23 %'
     """
-    return f"{percent(low).removesuffix(f'{THIN}%')} to {percent(high)}"
+    return f"{percent_number(low)} to {percent(high)}"
 
 
 def probability(value: float) -> str:

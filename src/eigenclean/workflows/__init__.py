@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from eigenclean.workflows.embedding import EmbeddingOptions
     from eigenclean.workflows.export import export_run
     from eigenclean.workflows.noisy_copy import write_noisy_copy
+    from eigenclean.workflows.options import SourceOptions
+    from eigenclean.workflows.review import serve_page, write_page, write_patch
     from eigenclean.workflows.score import score_run
-    from eigenclean.workflows.source_options import SourceOptions
     from eigenclean.workflows.train import TrainingOptions, TrainingRun, run_training
     from eigenclean.workflows.train_callbacks import SelectionQuality
 
@@ -21,7 +22,7 @@ _HOMES = {
     "DetectRequest": "eigenclean.workflows.detect",
     "EmbeddingOptions": "eigenclean.workflows.embedding",
     "SelectionQuality": "eigenclean.workflows.train_callbacks",
-    "SourceOptions": "eigenclean.workflows.source_options",
+    "SourceOptions": "eigenclean.workflows.options",
     "TrainingOptions": "eigenclean.workflows.train",
     "TrainingRun": "eigenclean.workflows.train",
     "check_run": "eigenclean.workflows.check",
@@ -32,7 +33,10 @@ _HOMES = {
     "run_detect": "eigenclean.workflows.detect",
     "run_training": "eigenclean.workflows.train",
     "score_run": "eigenclean.workflows.score",
+    "serve_page": "eigenclean.workflows.review",
     "write_noisy_copy": "eigenclean.workflows.noisy_copy",
+    "write_page": "eigenclean.workflows.review",
+    "write_patch": "eigenclean.workflows.review",
 }
 
 __all__ = [
@@ -51,7 +55,10 @@ __all__ = [
     "run_detect",
     "run_training",
     "score_run",
+    "serve_page",
     "write_noisy_copy",
+    "write_page",
+    "write_patch",
 ]
 
 __getattr__ = lazy_names(__name__, _HOMES)

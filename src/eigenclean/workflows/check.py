@@ -14,8 +14,7 @@ from eigenclean.patch import KEEP, RELABEL, REMOVE, Patch
 from eigenclean.verdict import FILE, Verdict
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.gate import Gate
-from eigenclean.workflows.notify import Notify, ignore
-from eigenclean.workflows.source_options import PatchOptions, SourceOptions
+from eigenclean.workflows.options import Notify, PatchOptions, SourceOptions, ignore
 
 
 @dataclass(frozen=True)

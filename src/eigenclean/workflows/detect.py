@@ -14,9 +14,8 @@ from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.engines import ENGINES, Job
-from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.options import Notify, SourceOptions, ignore
 from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
-from eigenclean.workflows.source_options import SourceOptions
 
 AUTO = "auto"
 

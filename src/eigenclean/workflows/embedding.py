@@ -10,7 +10,7 @@ from eigenclean.features.choose import AUTO, parse
 from eigenclean.features.contents import contents_of
 from eigenclean.names import check_name
 from eigenclean.sources import RawSource, Source
-from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.options import Notify, ignore
 
 TRAINED = (
     "trained"  # features of a network trained on these labels; `features` is below `train` and cannot offer it

@@ -11,7 +11,7 @@ from eigenclean.names import check_name
 from eigenclean.report.exports import EXPORTS, Rows
 from eigenclean.sources import Source, reopen
 from eigenclean.verdict import Verdict
-from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.options import Notify, ignore
 
 
 @dataclass(frozen=True)

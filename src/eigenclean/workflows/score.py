@@ -8,7 +8,7 @@ from eigenclean.errors import EigencleanError
 from eigenclean.metrics import read_truth, reliability_curve, score_verdict
 from eigenclean.report import add_evaluation
 from eigenclean.verdict import Verdict
-from eigenclean.workflows.notify import Notify, ignore
+from eigenclean.workflows.options import Notify, ignore
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from eigenclean.names import check_name
 from eigenclean.nets import NETS, takes_images
 from eigenclean.sources import Source
 from eigenclean.train import RECIPES, Recipe, recipe, with_settings
-from eigenclean.workflows.source_options import SourceOptions
+from eigenclean.workflows.options import SourceOptions
 
 
 @dataclass(frozen=True)

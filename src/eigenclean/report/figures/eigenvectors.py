@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from eigenclean.report.figures.axes import Axes
 from eigenclean.report.figures.svg import figure, tag, text, title
-from eigenclean.report.formatting import isolate, percent, plain, short
+from eigenclean.report.formatting import isolate, percent, plain, short, tick_percent
 
 _SMALLEST_SHARE = 1e-6  # the lower end of the logarithmic axis
 MAX_ROWS = 24  # classes in the heatmap; more would be thinner than a line of text
@@ -30,7 +30,7 @@ def spectrum(measured: Mapping[str, Any]) -> Markup:
     axes = Axes.of((1, max(k, 2)), (10.0**lowest, 1.0), log_y=True)
     numbers = range(1, k + 1)
     elements = [
-        *axes.y_ticks([10.0**exponent for exponent in range(lowest, 1)], lambda share: f"{100 * share:g} %"),
+        *axes.y_ticks([10.0**exponent for exponent in range(lowest, 1)], tick_percent),
         *axes.x_ticks([(number, str(number)) for number in numbers], "eigenvalue"),
         *(axes.line(numbers, row, "line thin") for row in shares),
         axes.line(numbers, mean, "line s0", title(f"mean of {len(shares)} classes")),
@@ -49,7 +49,7 @@ def fraction(measured: Mapping[str, Any]) -> Markup:
     ticks = [bottom + (1 - bottom) * step / 4 for step in range(5)]
     elements = [
         *axes.y_ticks(ticks, lambda cosine: f"{cosine:.2g}"),
-        *axes.x_ticks([(share, f"{100 * share:g} %") for share in shares], "share of the class"),
+        *axes.x_ticks([(share, tick_percent(share)) for share in shares], "share of the class"),
         axes.band(shares, low, high, "band"),
         axes.line(shares, measured["cosine"], "line s0", title("mean over classes and draws")),
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eigenclean.report.figures.svg import figure, tag, text, title
-from eigenclean.report.formatting import isolate, percent, short
+from eigenclean.report.formatting import isolate, percent, percent_number, short
 
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
 _MAX_LETTERS = 18
@@ -61,15 +61,16 @@ def _cell(names: list[str], i: int, j: int, rate: float, largest: float, x: floa
     if len(names) <= _MAX_NUMBERED:
         tone = "on" if strength > 0.85 else None
         inside.append(
-            tag("text", text(_number(rate)), x=x + step / 2, y=y + step / 2 + 4, text_anchor="middle", class_=tone)
+            tag(
+                "text",
+                text(percent_number(rate)),
+                x=x + step / 2,
+                y=y + step / 2 + 4,
+                text_anchor="middle",
+                class_=tone,
+            )
         )
     return tag("g", *inside)
-
-
-def _number(rate: float) -> str:
-    if rate < 0.0005:
-        return "<0.1"
-    return f"{100 * rate:.1f}" if rate < 0.0995 else f"{100 * rate:.0f}"
 
 
 def _width(name: str) -> float:

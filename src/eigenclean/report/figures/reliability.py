@@ -1,17 +1,19 @@
-"""Said against was: a dot for each group of labels, the diagonal they should lie on, and how many there are."""
+"""Reliability plot: predicted against observed P(right), the diagonal of perfect calibration, counts per bin."""
 
 from typing import Any
 
 from markupsafe import Markup
 
+from eigenclean.report.figures.axes import Scale
 from eigenclean.report.figures.svg import figure, path, tag, text, title
-from eigenclean.report.formatting import compact, percent, plural
+from eigenclean.report.formatting import compact, percent, plural, tick_percent
 
 WIDTH, HEIGHT = 580, 452
 _LEFT, _TOP, _SIDE = 66, 30, 480  # the plot is a little wider than high
 _BASE = 334  # where the plot ends
 _BARS = 46  # height of the longest bar below it
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
+_x, _y = Scale(0, 1, _LEFT, _LEFT + _SIDE), Scale(0, 1, _BASE, _TOP)
 
 
 def reliability(curve: dict[str, Any]) -> Markup:
@@ -35,7 +37,7 @@ def reliability(curve: dict[str, Any]) -> Markup:
 
 
 def _tick(value: float) -> Markup:
-    hint = f"{100 * value:.0f} %"
+    hint = tick_percent(value)
     return tag(
         "g",
         tag("line", x1=_x(0), x2=_x(1), y1=_y(value), y2=_y(value), class_="base"),
@@ -71,11 +73,3 @@ def _bar(count: int, number: int, n_bins: int, largest: int) -> Markup:
 def _describe(group: dict[str, Any]) -> str:
     predicted, observed = percent(group["predicted"]), percent(group["observed"])
     return f"said {predicted}, were right {observed} of {plural(group['count'], 'label')}"
-
-
-def _x(value: float) -> float:
-    return _LEFT + _SIDE * value
-
-
-def _y(value: float) -> float:
-    return _BASE - (_BASE - _TOP) * value

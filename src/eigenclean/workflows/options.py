@@ -1,6 +1,6 @@
-"""How a source is opened: the options that every workflow on data shares."""
+"""What the workflows share: how a source is opened, decisions of people about it, and messages to the user."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,13 @@ from typing import Any
 from eigenclean.patch import Patch
 from eigenclean.sources import Source, open_source, source_record
 from eigenclean.sources.relabel import ReviewedLabels, reviewed_labels
+
+# Takes one message: the command line prints it, Python code may do what it likes.
+Notify = Callable[[str], None]
+
+
+def ignore(message: str) -> None:
+    """Drop a message: the default of every workflow."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,90 @@
+"""`eigenclean review`: the page of a run, served or written as one file, and its decisions as a patch."""
+
+import os
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from eigenclean.errors import InvalidOption
+from eigenclean.extras import require
+from eigenclean.files import write_text
+from eigenclean.patch import Patch
+from eigenclean.review import Review
+from eigenclean.review.run import default_reviewer
+from eigenclean.review.single import single_page
+from eigenclean.workflows.options import Notify, ignore
+
+MAX_SUSPECTS = 1000  # in a page that is one file: all their images are inside it
+_SERVER_MODULES = ("starlette", "uvicorn")
+
+
+def check_page_options(path: Path, max_suspects: int) -> None:
+    """Raise `InvalidOption` unless the page can be written to ``path`` with that many suspects."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InvalidOption(f"review: --export writes an .html file, got {path}")
+    if max_suspects < 1:
+        raise InvalidOption(f"review: --most must be at least 1, got {max_suspects}")
+
+
+def require_server() -> None:
+    """Raise `MissingExtra` unless the packages that serve the page are installed."""
+    for module in _SERVER_MODULES:
+        require(module, extra="review", caller="eigenclean review")
+
+
+def write_page(review: Review, path: Path, *, reviewer: str | None = None, max_suspects: int = MAX_SUSPECTS) -> int:
+    """Write the page as one file that needs no server; return the number of suspects in it, the worst ones."""
+    check_page_options(path, max_suspects)
+    write_text(path, single_page(review, reviewer=reviewer or default_reviewer(), most=max_suspects))
+    return min(len(review.suspects), max_suspects)
+
+
+def write_patch(review: Review, path: Path) -> Patch:
+    """Write the decisions so far as a patch."""
+    patch = review.patch()
+    patch.save(path)
+    return patch
+
+
+def serve_page(
+    review: Review,
+    *,
+    announce: Callable[[str], None],
+    port: int | None = None,
+    reviewer: str | None = None,
+    browser: bool = False,
+    notify: Notify = ignore,
+) -> int:
+    """Serve the page until Ctrl-C; return how many suspects are decided by then.
+
+    Args:
+        review: the opened run.
+        announce: called with every new link that opens the page.
+        port: where to listen; by default 8765 or the next free one, 0 for any.
+        reviewer: who signs the decisions; by default the name of the user.
+        browser: whether the page is opened in a browser.
+        notify: told where the decisions are saved.
+    """
+    require_server()
+    from eigenclean.review.serve import serve
+
+    redirect = review.folder / "open-review.html"
+
+    def ready(link: str) -> None:
+        notify(f"{len(review.suspects)} suspects; decisions are saved to {review.store.path}; Ctrl-C ends it")
+        if browser:
+            _open_browser(redirect, link)
+
+    try:
+        serve(review, port=port, reviewer=reviewer, announce=announce, ready=ready)
+    finally:
+        redirect.unlink(missing_ok=True)
+    return sum(decision["state"] != "open" for decision in review.decisions())
+
+
+def _open_browser(redirect: Path, link: str) -> None:
+    """Open a link with a token by a private file, since every user of the machine can read process arguments."""
+    redirect.unlink(missing_ok=True)
+    with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
+    webbrowser.open(redirect.resolve().as_uri())
