@@ -1,4 +1,4 @@
-"""Small pictures of single samples as data URIs."""
+"""Thumbnails of single samples as data URIs."""
 
 import base64
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ def thumbnails(images: Sequence[Any] | Array, rows: Ints) -> list[dict[str, Any]
     >>> small["src"][:22], small["coarse"]
     ('data:image/png;base64,', True)
     """
-    pictures = [channels_last(np.asarray(images[row]), by="report") for row in rows.tolist()]
-    between = brightness(pictures)
-    return [_thumbnail(stretched(picture, between)) for picture in pictures]
+    shown = [channels_last(np.asarray(images[row]), by="report") for row in rows.tolist()]
+    between = brightness(shown)
+    return [_thumbnail(stretched(image, between)) for image in shown]
 
 
-def _thumbnail(picture: Array) -> dict[str, Any]:
-    content, media_type = encoded(picture, SIDE)
+def _thumbnail(image: Array) -> dict[str, Any]:
+    content, media_type = encoded(image, SIDE)
     source = f"data:{media_type};base64,{base64.b64encode(content).decode()}"
-    return {"src": source, "coarse": max(picture.shape[:2]) < SIDE // 2}
+    return {"src": source, "coarse": max(image.shape[:2]) < SIDE // 2}

@@ -17,7 +17,7 @@ __all__ = ["EXPORTS", "Export", "Rows"]
 
 @dataclass(frozen=True)
 class Export:
-    """One way to hand a verdict on.
+    """A file format for another tool.
 
     Attributes:
         write: writes the rows to a file, whole or not at all.

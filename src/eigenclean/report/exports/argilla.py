@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import InvalidData
-from eigenclean.report.exports.json_file import write_json_list
-from eigenclean.report.exports.rows import Rows
+from eigenclean.report.exports.rows import Rows, write_json_list
 
 QUESTION = "label"
 

@@ -5,8 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from eigenclean.errors import InvalidData
-from eigenclean.report.exports.json_file import write_json_list
-from eigenclean.report.exports.rows import Rows
+from eigenclean.report.exports.rows import Rows, write_json_list
 
 CONTROL = "label"  # name of the <Choices> tag
 

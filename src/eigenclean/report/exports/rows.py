@@ -1,6 +1,7 @@
-"""The rows of a verdict that are handed on, worst first or in the order of the data."""
+"""The rows of a verdict that are exported, with their texts or image files, and a writer of JSON lists."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Ints, row_chunks
+from eigenclean.files import replacing
 from eigenclean.sources import Source
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.verdict import Verdict
 
-_PIECE = 1 << 14  # rows at a time
+_CHUNK_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,8 @@ class Rows:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """One dict per row: the columns of the verdict."""
         frame = self.verdict.to_frame()
-        for part in row_chunks(len(self), 1, _PIECE):
-            yield from frame.take(self.rows[part].tolist()).to_pylist()
+        for chunk in row_chunks(len(self), 1, _CHUNK_ROWS):
+            yield from frame.take(self.rows[chunk].tolist()).to_pylist()
 
     @property
     def classes(self) -> list[str]:
@@ -60,3 +62,16 @@ class Rows:
             return None
         root, names = self.source.images.root, self.source.images.names
         return [root / names[row] for row in self.rows.tolist()]
+
+
+def write_json_list(path: Path, items: Iterable[dict[str, Any]]) -> None:
+    """Replace the file at ``path`` by a JSON list, atomically.
+
+    Items are written one by one, a line each, so that a million of them need no memory.
+    """
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write("[")
+        for number, item in enumerate(items):
+            file.write(",\n" if number else "\n")
+            json.dump(item, file, ensure_ascii=False, allow_nan=False)
+        file.write("\n]\n")

@@ -12,11 +12,13 @@ from eigenclean.report.sections.suspects import suspects
 __all__ = ["SECTIONS", "ReportInput", "Section"]
 
 SECTIONS = (  # in the order of the page
-    Section("evaluation", evaluation, lambda part: bool(part["measures"] or part["reliability"])),
-    Section("classes", noise_by_class, lambda part: bool(part["rows"]), link="Classes"),
-    Section("confusion", confusion, lambda part: bool(part["pairs"] or part["transition"]), link="Confusions"),
-    Section("suspects", suspects, lambda part: bool(part["cards"]), link="Suspects"),
-    Section("scores", score_histograms, lambda part: bool(part["panels"]), link="Scores"),
-    Section("map", feature_map, lambda part: part is not None, link="Map"),
-    Section("run", run_facts, lambda part: True, link="What was run"),
+    Section("evaluation", evaluation, lambda summary: bool(summary["measures"] or summary["reliability"])),
+    Section("classes", noise_by_class, lambda summary: bool(summary["rows"]), link="Classes"),
+    Section(
+        "confusion", confusion, lambda summary: bool(summary["pairs"] or summary["transition"]), link="Confusions"
+    ),
+    Section("suspects", suspects, lambda summary: bool(summary["cards"]), link="Suspects"),
+    Section("scores", score_histograms, lambda summary: bool(summary["panels"]), link="Scores"),
+    Section("map", feature_map, lambda summary: summary is not None, link="Map"),
+    Section("run", run_facts, lambda summary: True, link="What was run"),
 )
