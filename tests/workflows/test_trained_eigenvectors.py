@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.train import recipe
 from eigenclean.train.data.pool import Pool
+from eigenclean.train.loop import evaluation
 from eigenclean.truth import Truth
 from eigenclean.workflows import trained_eigenvectors
 from eigenclean.workflows.train import TrainingOptions, run_training
@@ -75,7 +76,7 @@ def test_only_one_process_looks() -> None:
 
 def test_of_many_samples_some_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trained_eigenvectors, "_MAX_SAMPLES", 50)
-    monkeypatch.setattr(trained_eigenvectors, "_BATCH", 16)
+    monkeypatch.setattr(evaluation, "_CHUNK_ROWS", 16)
     seen = []
     drawn = trained_eigenvectors.eigenvector_figures
 

@@ -19,6 +19,5 @@ class CrossEntropy(Loss):
         """Loss of each sample."""
         if is_soft(logits, target):
             return -expected(log_probabilities(logits), target)
-        return functional.cross_entropy(
-            logits, target, reduction="none"
-        )  # one fused kernel for the most common case
+        # One fused kernel for the most common case.
+        return functional.cross_entropy(logits, target, reduction="none")

@@ -33,7 +33,7 @@ class SmallCNN(PooledNet):
         channels, _, _ = image_shape(n_features, by=_BY, smallest=4)
         if not 0 <= dropout < 1:
             raise InvalidOption(f"{_BY}: dropout must be from 0 to below 1, got {dropout}")
-        # Pooled n_in they are normalised: a quarter of the work, which is a third of the whole.
+        # Maps are pooled before they are normalised: a quarter of the work, which saves a third of the whole pass.
         layers = [
             *_conv_pool_norm_relu(channels, check_width(width, by=_BY)),
             *_conv_pool_norm_relu(width, 2 * width),

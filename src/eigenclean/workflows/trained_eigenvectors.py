@@ -5,19 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from markupsafe import Markup
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData
 from eigenclean.metrics import alignment_heatmap, eigenvalue_spectrum, eigenvector_shift, fraction_curve
 from eigenclean.report import figures
-from eigenclean.train.callbacks import Callback
+from eigenclean.train import Callback, network_outputs
 from eigenclean.truth import Truth
 
 _MAX_SAMPLES = 20_000  # enough to estimate eigenvectors, and cheap compared with the training
 _MAX_FEATURES = 4096
-_BATCH = 512
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,9 @@ class TrainedEigenvectors(Callback):
         """Compute the features of a sample of the data, and draw the figures."""
         if engine.is_main:
             rows = _sample_rows(len(engine.pool))
-            features = _features(engine.networks[0], engine.pool, rows)
+            outputs, _ = network_outputs(engine.networks[0], engine.pool, features=True, rows=rows)
+            assert outputs is not None
+            features = np.asarray(outputs.float().cpu().flatten(1).numpy())
             if features.shape[1] <= _MAX_FEATURES and np.isfinite(features).all():
                 is_clean = None if self._is_clean is None else self._is_clean[rows]
                 self.figures = list(eigenvector_figures(features, self._labels[rows], is_clean))
@@ -94,16 +94,3 @@ def _sample_rows(n: int) -> Array:
     if n <= _MAX_SAMPLES:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, _MAX_SAMPLES, replace=False))
-
-
-def _features(net: torch.nn.Module, pool: Any, rows: Array) -> Array:
-    """Features of some samples, in eval mode and without gradients."""
-    net.eval()
-    device = next(net.parameters()).device
-    indices = torch.from_numpy(rows).to(pool.codes.device)
-    starts = range(0, len(rows), _BATCH)
-    with torch.no_grad():
-        batches = [
-            net(pool.eval_inputs(indices[start : start + _BATCH]).to(device))[0].float().cpu() for start in starts
-        ]
-    return np.asarray(torch.cat(batches).flatten(1).numpy())

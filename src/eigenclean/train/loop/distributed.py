@@ -35,7 +35,7 @@ def make_accelerator(device: str | None = None, mixed_precision: str = "no") -> 
     except ValueError as error:  # accelerate's state belongs to the process and cannot be changed in it
         raise InvalidOption(
             f"device={device!r} with mixed_precision={mixed_precision!r} does not fit this machine, or "
-            f"with what was chosen earlier in this process; start a new one ({str(error).splitlines()[0]})"
+            f"what was chosen earlier in this process; start a new one ({str(error).splitlines()[0]})"
         ) from None
 
 

@@ -68,8 +68,7 @@ class FromDetector(Selector):
         with warnings.catch_warnings():
             # The notes of the verdict say the same, and the warning would be repeated at every selection.
             warnings.simplefilter("ignore", EigencleanWarning)
-            detector.fit(values, evidence.labels, sample_weight=mask)
-            verdict = detector.judge(values, evidence.labels, ids=evidence.ids)
+            verdict = detector.fit_judge(values, evidence.labels, sample_weight=mask, ids=evidence.ids)
         weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
         return Selection(~verdict.flagged, weight, verdict=verdict)
 
