@@ -22,11 +22,10 @@ from eigenclean.mixture import fit_mixtures
 from eigenclean_lab import analyses, plot_style
 from eigenclean_lab.analyses.comparison import as_released
 from eigenclean_lab.plot_style import INK, LINE, RIGHT, WRONG
+from eigenclean_lab.theory.plots import draw_theorem1, draw_theorem2
 from eigenclean_lab.theory.run import Grid
 from eigenclean_lab.theory.theorem1 import simulate_theorem1
-from eigenclean_lab.theory.theorem1_plot import draw_theorem1
 from eigenclean_lab.theory.theorem2 import simulate_theorem2
-from eigenclean_lab.theory.theorem2_plot import draw_theorem2
 
 STYLE = {**plot_style.STYLE, "font.size": 11.0, "axes.titlesize": 11.0}
 

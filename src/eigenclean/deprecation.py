@@ -31,8 +31,6 @@ REMOVED_IN = "0.3.0"
 # Documented modules that have moved, with everything below them; the longest matching prefix counts.
 MOVED_MODULES = {
     "eigenclean.experiments.analyses": "eigenclean_lab.analyses",
-    "eigenclean.experiments.benchmarks": "eigenclean_lab.bench",
-    "eigenclean.experiments.reproduce": "eigenclean_lab.reproduce",
     "eigenclean.experiments.theory": "eigenclean_lab.theory",
     "eigenclean.experiments.training": "eigenclean.workflows.train",
     "eigenclean.train.features": "eigenclean.train.encoder",

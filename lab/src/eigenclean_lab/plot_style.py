@@ -1,4 +1,4 @@
-"""Colours of the pictures: mid-tones that are read on white and on black alike."""
+"""Style of the plots: colours of medium lightness, legible on white and on black."""
 
 from typing import Any
 

@@ -26,11 +26,11 @@ from eigenclean_lab.bench.speed.ratios import Ratio, Target
 from eigenclean_lab.bench.training import measure as measure_module
 from eigenclean_lab.bench.training import suite
 from eigenclean_lab.bench.training.measure import measure
+from eigenclean_lab.bench.training.page import summary_rows
 from eigenclean_lab.bench.training.plot import plot_training
 from eigenclean_lab.bench.training.recipes import EPOCHS, SCHEDULES, make_recipe
 from eigenclean_lab.bench.training.settings import SETTINGS
 from eigenclean_lab.bench.training.suite import TrainingSuite, run, training_store
-from eigenclean_lab.bench.training.summary import summary_rows
 from eigenclean_lab.bench.training.targets import TARGETS, differences
 from eigenclean_lab.cli.bench import bench
 from eigenclean_lab.components import component_modules

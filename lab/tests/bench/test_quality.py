@@ -21,10 +21,10 @@ from eigenclean.noise import Noise
 from eigenclean_lab import data_folder as data_folder_module
 from eigenclean_lab.bench.quality import baseline, network_features, settings, suite
 from eigenclean_lab.bench.quality.measure import FIGURES, limited_false_flags, measure
+from eigenclean_lab.bench.quality.page import summary_rows
 from eigenclean_lab.bench.quality.plot import plot_quality
 from eigenclean_lab.bench.quality.settings import SETTINGS, thinned
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store, run
-from eigenclean_lab.bench.quality.summary import summary_rows
 from eigenclean_lab.cli.bench import bench
 from eigenclean_lab.data_folder import data_folder
 from eigenclean_lab.store import Cell, MissingData

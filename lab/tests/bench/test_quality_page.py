@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from eigenclean.detect import DEFAULT
-from eigenclean_lab.bench.quality.page import number, quality_page
+from eigenclean_lab.bench.quality.page import number, quality_page, summary_rows
 from eigenclean_lab.bench.quality.suite import quality_store
-from eigenclean_lab.bench.quality.summary import summary_rows
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from eigenclean_lab.bench.training.page import train_page
+from eigenclean_lab.bench.training.page import summary_rows, train_page
 from eigenclean_lab.bench.training.suite import training_store
-from eigenclean_lab.bench.training.summary import summary_rows
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results"

@@ -11,13 +11,12 @@ import pytest
 from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
-from eigenclean_lab.reproduce.compare import Table, compare
-from eigenclean_lab.reproduce.docs_page import docs_page
-from eigenclean_lab.reproduce.formatting import header, lines
-from eigenclean_lab.reproduce.page import render, write_page
-from eigenclean_lab.reproduce.plot import draw
+from eigenclean_lab.reproduce.compare import Table, compare, gaps
+from eigenclean_lab.reproduce.pages.docs_page import docs_page
+from eigenclean_lab.reproduce.pages.formatting import header, lines
+from eigenclean_lab.reproduce.pages.html_page import render, write_page
+from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profiles import SMALL, SMOKE
-from eigenclean_lab.reproduce.rankings import gaps
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
 from eigenclean_lab.store import Cell

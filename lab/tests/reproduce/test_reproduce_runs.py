@@ -15,9 +15,10 @@ from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
 from eigenclean.metrics import detection_quality
 from eigenclean.train import RobustClassifier
-from eigenclean_lab.reproduce import runner, trained_features, training
+from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
+from eigenclean_lab.reproduce.measure import trained_features, training
 from eigenclean_lab.reproduce.profiles import PAPER, SMOKE, Data
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite

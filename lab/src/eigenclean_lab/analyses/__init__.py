@@ -1,4 +1,4 @@
-"""The paper's analyses: numbers from arrays, and a picture of each on matplotlib axes."""
+"""The paper's analyses: numbers from arrays, and a plot of each on matplotlib axes."""
 
 from eigenclean.metrics import (
     AlignmentHeatmap,
@@ -26,8 +26,14 @@ from eigenclean_lab.analyses.eigenvector_plots import (
     plot_shift_by_rate,
     plot_spectrum,
 )
-from eigenclean_lab.analyses.histogram import ScoreHistogram, clean_noisy_histogram, plot_score_histogram
-from eigenclean_lab.analyses.zeta import ZetaCurve, plot_zeta_sensitivity, zeta_sensitivity
+from eigenclean_lab.analyses.scores import (
+    ScoreHistogram,
+    ZetaCurve,
+    clean_noisy_histogram,
+    plot_score_histogram,
+    plot_zeta_sensitivity,
+    zeta_sensitivity,
+)
 
 __all__ = [
     "AlignmentHeatmap",

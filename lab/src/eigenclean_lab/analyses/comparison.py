@@ -33,17 +33,21 @@ class Comparison(Record):
 def compare_detectors(
     features: ArrayLike, labels: ArrayLike, is_clean: ArrayLike, detectors: Mapping[str, Detector]
 ) -> Comparison:
-    """Let each detector judge the given labels, and measure it."""
-    return compare_verdicts({name: one.judge(features, labels) for name, one in detectors.items()}, is_clean)
+    """The figures of each detector's verdict on the given labels."""
+    return compare_verdicts({name: judge.judge(features, labels) for name, judge in detectors.items()}, is_clean)
 
 
 def compare_verdicts(verdicts: Mapping[str, Verdict], is_clean: ArrayLike) -> Comparison:
-    """Measure verdicts on the same labels, wherever they come from."""
+    """The figures of verdicts on the same labels."""
     if not verdicts:
         raise InvalidOption("compare_verdicts: there are no verdicts; give at least one")
-    found = [detection_quality(one.flagged, one.p_clean, is_clean, score=one.score) for one in verdicts.values()]
-    figures = {name: np.array([getattr(one, name) for one in found]) for name in ("precision", "recall", "f")}
-    auroc = np.array([np.nan if one.auroc is None else one.auroc for one in found])
+    qualities = [
+        detection_quality(verdict.flagged, verdict.p_clean, is_clean, score=verdict.score)
+        for verdict in verdicts.values()
+    ]
+    names = ("precision", "recall", "f")
+    figures = {name: np.array([getattr(quality, name) for quality in qualities]) for name in names}
+    auroc = np.array([np.nan if quality.auroc is None else quality.auroc for quality in qualities])
     return Comparison(tuple(verdicts), auroc=auroc, **figures)
 
 
@@ -83,7 +87,7 @@ def compare_with_mcd(
         labels: as given.
         is_clean: True where the given label is right.
         logits: n x K, of the network that the features come from: then "small loss" has its losses, as DivideMix
-            does. Without them, it has those of a cross-fitted linear head on the features, which tell more.
+            does. Without them, it has those of a cross-fitted linear head on the features, which rank better.
         random_state: seed of MCD.
     """
     judges = {
@@ -102,15 +106,15 @@ def as_released() -> GaussianCut:
     return GaussianCut(monotone=False, split="always")
 
 
-def plot_comparison(found: Comparison, axes: "Axes") -> "Axes":
-    """Three bars for each detector."""
-    places = np.arange(len(found.names))
-    for i, (name, ink) in enumerate((("f", LINE), ("precision", RIGHT), ("recall", WRONG))):
-        values = getattr(found, name)
-        bars = axes.bar(places + 0.27 * (i - 1), values, 0.25, color=ink, label="F" if name == "f" else name)
+def plot_comparison(comparison: Comparison, axes: "Axes") -> "Axes":
+    """Bars of F, precision and recall for each detector."""
+    places = np.arange(len(comparison.names))
+    for i, (name, color) in enumerate((("f", LINE), ("precision", RIGHT), ("recall", WRONG))):
+        values = getattr(comparison, name)
+        bars = axes.bar(places + 0.27 * (i - 1), values, 0.25, color=color, label="F" if name == "f" else name)
         if name == "f":
             axes.bar_label(bars, [f"{value:.2f}" for value in values], fontsize=8)
-    axes.set_xticks(places, found.names)
+    axes.set_xticks(places, comparison.names)
     axes.set(ylim=(0, 1.1), ylabel="right labels are positive")
     axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return axes

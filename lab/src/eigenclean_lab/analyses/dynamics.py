@@ -17,7 +17,7 @@ FIGURES = ("f", "precision", "recall")
 
 @dataclass(frozen=True, eq=False)
 class FDynamics(Record):
-    """One list for each run: its epochs, and F, precision and recall of what was learned from in them."""
+    """For each run its epochs, and F, precision and recall of the labels selected in each epoch."""
 
     names: tuple[str, ...]
     epochs: tuple[list[int], ...]
@@ -34,22 +34,26 @@ def f_dynamics(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> FDynamics:
     """
     if not runs:
         raise InvalidData("f_dynamics: there are no runs; give at least one")
-    measured = {name: [one for one in records if "f" in one] for name, records in runs.items()}
+    measured = {name: [record for record in records if "f" in record] for name, records in runs.items()}
     for name, records in measured.items():
         if not records:
             raise InvalidData(
                 f"f_dynamics: run {name!r} has no F in its records, because the truth was not known; "
                 "train with --noise, so that it is"
             )
-    figures = (tuple([float(one[key]) for one in records] for records in measured.values()) for key in FIGURES)
-    epochs = tuple([int(one["epoch"]) for one in records] for records in measured.values())
+    figures = (
+        tuple([float(record[key]) for record in records] for records in measured.values()) for key in FIGURES
+    )
+    epochs = tuple([int(record["epoch"]) for record in records] for records in measured.values())
     return FDynamics(tuple(measured), epochs, *figures)
 
 
-def plot_f_dynamics(found: FDynamics, axes: "Axes", *, figure: str = "f") -> "Axes":
+def plot_f_dynamics(dynamics: FDynamics, axes: "Axes", *, figure: str = "f") -> "Axes":
     """A line for each run; ``figure`` is "f", "precision" or "recall"."""
     check_name(figure, FIGURES, by="plot_f_dynamics", what="figure")
-    for i, (name, epochs, values) in enumerate(zip(found.names, found.epochs, getattr(found, figure), strict=True)):
+    for i, (name, epochs, values) in enumerate(
+        zip(dynamics.names, dynamics.epochs, getattr(dynamics, figure), strict=True)
+    ):
         axes.plot(epochs, values, color=CYCLE[i % len(CYCLE)], lw=2, label=name)
     axes.set(xlabel="epoch", ylabel="F" if figure == "f" else figure, ylim=(None, min(1.02, axes.get_ylim()[1])))
     axes.legend()

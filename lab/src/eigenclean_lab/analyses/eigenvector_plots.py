@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigenclean.arrays import Array
 from eigenclean.metrics import AlignmentHeatmap, EigenvectorShift, FractionCurve, Spectrum
-from eigenclean_lab.analyses.ticks import class_ticks
+from eigenclean.report import plain, short
 from eigenclean_lab.plot_style import CYCLE, INK, LINE
 
 if TYPE_CHECKING:
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 def plot_alignment_heatmap(measured: AlignmentHeatmap, axes: "Axes") -> "Axes":
     """One row per class, relative to the best direction there is; the eigenvector is at the dashed lines."""
     scale = np.where(measured.best > 0, measured.best, np.nan)[:, None]
-    shown = np.ma.masked_invalid(measured.values / scale)
+    relative = np.ma.masked_invalid(measured.values / scale)
     extent = (0.0, 360.0, len(measured.classes) - 0.5, -0.5)
-    image = axes.imshow(shown, vmin=-1, vmax=1, cmap="BrBG", aspect="auto", extent=extent, interpolation="nearest")
+    image = axes.imshow(
+        relative, vmin=-1, vmax=1, cmap="BrBG", aspect="auto", extent=extent, interpolation="nearest"
+    )
     for at in (0, 180, 360):
         axes.axvline(at, color=INK, lw=1, ls="--")
     axes.set_yticks(*class_ticks(measured.classes))
@@ -47,8 +50,8 @@ def plot_shift_by_rate(measured: Mapping[float, EigenvectorShift], axes: "Axes")
     rates = sorted(measured)
     for i, component in enumerate(measured[rates[0]].components):
         mean, std = ([getattr(measured[rate], name)[i] for rate in rates] for name in ("mean", "std"))
-        ink = CYCLE[i % len(CYCLE)]
-        axes.errorbar(rates, mean, yerr=std, fmt="o-", color=ink, capsize=3, label=f"eigenvector {component}")
+        color = CYCLE[i % len(CYCLE)]
+        axes.errorbar(rates, mean, yerr=std, fmt="o-", color=color, capsize=3, label=f"eigenvector {component}")
     axes.set_xticks(rates, [f"{100 * rate:g} %" for rate in rates])
     axes.set(xlabel="noise rate", ylabel="sine, all against right labels")
     axes.legend()
@@ -81,3 +84,17 @@ def plot_fraction_curve(measured: FractionCurve, axes: "Axes") -> "Axes":
     axes.minorticks_off()
     axes.legend(loc="lower right")
     return axes
+
+
+_MOST_NAMES = 20  # on an axis
+
+
+def class_ticks(names: Array) -> tuple[list[int], list[str]]:
+    """Positions and names of the class ticks of an axis: every class, or every k-th of many.
+
+    >>> class_ticks(np.array(["cat", "dog"]))
+    ([0, 1], ['cat', 'dog'])
+    """
+    step = -(-len(names) // _MOST_NAMES)
+    places = np.arange(0, len(names), step).tolist()
+    return places, [short(plain(names[place].item()), 18) for place in places]

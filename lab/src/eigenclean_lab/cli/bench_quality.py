@@ -85,7 +85,7 @@ def bench_quality(
 
 
 def _print(cells: "Sequence[Cell]") -> None:
-    from eigenclean_lab.bench.quality.summary import summary_rows
+    from eigenclean_lab.bench.quality.page import summary_rows
 
     rows = summary_rows(cells)
     output = table(None, "", *_COLUMNS.values())

@@ -132,7 +132,7 @@ def _speed(out: Path, quick: bool, json: bool) -> None:
 
 
 def _print_cells(cells: "list[Cell]") -> None:
-    from eigenclean_lab.bench.training.summary import summary_rows
+    from eigenclean_lab.bench.training.page import summary_rows
 
     rows = summary_rows(cells)
     output = table(None, "", "last", "best", "F", "kept", "seeds", "s")

@@ -67,7 +67,7 @@ def reproduce(
         _list(as_json)
         return
     if what == "docs":
-        from eigenclean_lab.reproduce.docs_page import write_docs_page
+        from eigenclean_lab.reproduce.pages.docs_page import write_docs_page
 
         written = write_docs_page(out, docs)
         say(f"written: {written[0]} and {len(written) - 1} figures")
@@ -77,7 +77,7 @@ def reproduce(
     from eigenclean_lab.reproduce import runner
     from eigenclean_lab.reproduce.compare import compare
     from eigenclean_lab.reproduce.context import Context, cache_folder
-    from eigenclean_lab.reproduce.page import write_page
+    from eigenclean_lab.reproduce.pages.html_page import write_page
     from eigenclean_lab.reproduce.suite import paper_store
 
     size = PROFILES[profile]
@@ -145,7 +145,7 @@ def _count(seeds: int | None, usual: int) -> int:
 
 def _print(results: "Table") -> None:
     from eigenclean_lab.reproduce.claims import claims
-    from eigenclean_lab.reproduce.formatting import header, lines
+    from eigenclean_lab.reproduce.pages.formatting import header, lines
 
     experiment = results.experiment
     say(f"{experiment.name}: {experiment.title}")

@@ -1,13 +1,12 @@
 """Claims that the paper states in words, checked against the measured cells."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from eigenclean_lab.reproduce.compare import Table
-from eigenclean_lab.reproduce.rankings import count, gaps
+from eigenclean_lab.reproduce.compare import Table, gaps
 
 ONE_PERCENT, SENSITIVITY = 0.97, 0.05  # thresholds of the claims about subsets and about ζ
 
@@ -64,12 +63,12 @@ def _ranking_claims(table: Table) -> list[Claim]:
         if not first[1]:
             continue
         details = [
-            f"{metric.title}: {count(gap.mean > 0 for gap in by_setting.values())}"
+            f"{metric.title}: {_count(gap.mean > 0 for gap in by_setting.values())}"
             for metric, by_setting in more
             if by_setting
         ]
         printed = [gap.paper > 0 for gap in first[1].values() if gap.paper is not None]
-        details += [f"the paper: {count(printed)}"] if printed else []
+        details += [f"the paper: {_count(printed)}"] if printed else []
         holds_in = tuple(gap.mean > 0 for gap in first[1].values())
         sentence = f"{better} is better than {other} ({first[0].title})"
         results.append(Claim(sentence, holds_in, "; ".join(details)))
@@ -175,6 +174,16 @@ def _theorem(table: Table) -> list[Claim]:
                 sentence = f"{row}: the corrected bound is never broken"
                 results.append(Claim(sentence, (not any(broken.values()),), detail))
     return results
+
+
+def _count(outcomes: Iterable[bool]) -> str:
+    """The number of true values as text.
+
+    >>> _count([True, False, True])
+    '2 of 3'
+    """
+    known = list(outcomes)
+    return f"{sum(known)} of {len(known)}"
 
 
 def _pairs(names: Sequence[str], values: Sequence[str]) -> str:

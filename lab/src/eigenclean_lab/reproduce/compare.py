@@ -1,4 +1,4 @@
-"""The paper's numbers beside the measured ones: means over seeds, and differences."""
+"""The paper's numbers beside the measured ones: means over seeds, differences, and which of two rows is better."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -140,3 +140,34 @@ def _compare_rows(entries: dict[Key, Entry], experiment: Experiment, row: str, a
             entry, other = entries[row, column.name, metric.key], entries.get((against, column.name, metric.key))
             base = None if other is None or other.measured is None else other.measured.mean
             entries[row, column.name, metric.key] = replace(entry, against=base)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How much better the first of two rows is.
+
+    Attributes:
+        mean: over the seeds that both rows have.
+        deviation: over the same; None for one seed.
+        paper: the same difference in the paper; None where it has no number for one of them.
+    """
+
+    mean: float
+    deviation: float | None
+    paper: float | None
+
+
+def gaps(table: Table, better: str, other: str, metric: Metric) -> dict[str, Gap]:
+    """By the name of the setting; without those in which a row was not measured."""
+    differences_by_setting = {}
+    printed = table.experiment.paper.get(metric.key, {})
+    for column in (setting.name for setting in table.experiment.columns):
+        ours, theirs = (values(table.cells.get((row, column, metric.kind), ()), metric) for row in (better, other))
+        differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+        if differences:
+            pair = [printed[row, column].mean for row in (better, other) if (row, column) in printed]
+            measured = over_seeds(differences)
+            differences_by_setting[column] = Gap(
+                measured.mean, measured.deviation, pair[0] - pair[1] if len(pair) == 2 else None
+            )
+    return differences_by_setting

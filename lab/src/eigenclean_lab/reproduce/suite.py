@@ -22,13 +22,13 @@ from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, 
 Measure = Callable[[Task, int, Context], Measured]
 # Where each kind of task is measured; imported on use, as most of them need torch.
 KINDS: dict[str, tuple[str, str]] = {
-    "train": ("eigenclean_lab.reproduce.training", "measure_training"),
-    "judge": ("eigenclean_lab.reproduce.feature_analyses", "measure_judge"),
-    "shift": ("eigenclean_lab.reproduce.feature_analyses", "measure_shift"),
-    "fraction": ("eigenclean_lab.reproduce.feature_analyses", "measure_fraction"),
-    "plane": ("eigenclean_lab.reproduce.feature_analyses", "measure_plane"),
-    "filter": ("eigenclean_lab.reproduce.filtering", "measure_filter"),
-    "theory": ("eigenclean_lab.reproduce.theorems", "measure_theorem"),
+    "train": ("eigenclean_lab.reproduce.measure.training", "measure_training"),
+    "judge": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_judge"),
+    "shift": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_shift"),
+    "fraction": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_fraction"),
+    "plane": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_plane"),
+    "filter": ("eigenclean_lab.reproduce.measure.filtering", "measure_filter"),
+    "theory": ("eigenclean_lab.reproduce.measure.theorems", "measure_theorem"),
 }
 _TIMES = ("seconds", "pass_seconds", "ratio")  # figures that differ from run to run
 

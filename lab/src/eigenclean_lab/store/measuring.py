@@ -1,12 +1,15 @@
-"""Measuring one cell: time it, and turn missing data and errors into a status."""
+"""Measuring cells: one with its time and status, or many, of which the known ones are not measured again."""
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import TypeVar
 
-from eigenclean.errors import EigencleanWarning, InvalidData, MissingExtra
+from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption, MissingExtra
+from eigenclean.progress import track
 from eigenclean_lab.store.cell import Cell, Measured
 
 
@@ -48,3 +51,50 @@ def measure_cell(request: Cell, measure: Callable[[], Measured]) -> Cell:
 def today() -> str:
     """The current day in UTC."""
     return datetime.now(UTC).date().isoformat()
+
+
+Setting = TypeVar("Setting")
+Save = Callable[[Sequence[Cell]], None]
+
+
+def run_cells(
+    requests: Sequence[Cell],
+    measure: Callable[[Cell], Cell],
+    *,
+    known: Iterable[Cell] = (),
+    remeasure: bool = False,
+    save: Save | None = None,
+) -> list[Cell]:
+    """Measure the requested cells that are not known; return all of them in the order of the requests.
+
+    Args:
+        requests: cells without figures.
+        measure: measures a request.
+        known: cells of earlier runs.
+        remeasure: measure also those that are known.
+        save: called with each new cell, so that a stopped run loses nothing.
+    """
+    cells = {cell.identity: cell for cell in known}
+    for request in track(requests, "cells"):
+        earlier = cells.get(request.identity)
+        if earlier is not None and earlier.is_current(request) and not remeasure:
+            continue
+        cells[request.identity] = measure(request)
+        if save is not None:
+            save([cells[request.identity]])
+    return [cells[request.identity] for request in requests]
+
+
+def select_settings(
+    patterns: str | Sequence[str], settings: Mapping[str, Setting], *, command: str
+) -> list[Setting]:
+    """The settings whose names match one of the patterns, in the order of the table.
+
+    >>> select_settings("digits/*", {"digits/a": 1, "other/a": 2}, command="bench")
+    [1]
+    """
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in settings):
+            raise InvalidOption(f"{command}: no setting matches {pattern!r}; there are {', '.join(settings)}")
+    return [value for name, value in settings.items() if any(fnmatchcase(name, pattern) for pattern in wanted)]

@@ -1,4 +1,4 @@
-"""Draws of the model of both theorems, without drawing its samples one by one."""
+"""The Gaussian model of both theorems, and draws from it without drawing every sample."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class GaussianClass:
     """N₊ features v + ε with right labels, N₋ features w + ε with wrong ones.
 
     Attributes:
-        tau: N₋/N₊ as wished; N₋ is a whole number.
+        tau: nominal N₋/N₊; N₋ is rounded to a whole number.
         theta: angle between the unit vectors v and w.
         sigma: deviation of ε in each direction.
         d: number of features, at least 2.
@@ -33,19 +33,19 @@ class GaussianClass:
 
     @property
     def ratio(self) -> float:
-        """N₋/N₊ as it came out."""
+        """N₋/N₊ after rounding N₋."""
         return self.n_noisy / self.n_clean
 
     @property
     def v(self) -> Float64s:
-        """Direction of the right labels."""
+        """Direction of the features with right labels."""
         v = np.zeros(self.d)
         v[0] = 1.0
         return v
 
     @property
     def w(self) -> Float64s:
-        """Direction of the wrong ones."""
+        """Direction of the features with wrong labels."""
         w = np.zeros(self.d)
         w[:2] = np.cos(self.theta), np.sin(self.theta)
         return w
@@ -53,7 +53,7 @@ class GaussianClass:
 
 @dataclass(frozen=True)
 class Draw:
-    """What came of one class.
+    """Statistics of one drawn class.
 
     Attributes:
         u: first eigenvector of Σ z zᵀ, with uᵀv ≥ 0.
@@ -69,12 +69,12 @@ class Draw:
 def draw_class(model: GaussianClass, rng: np.random.Generator) -> Draw:
     """One draw, in time that does not depend on how many samples there are.
 
-    Σ z zᵀ = N₊m₊m₊ᵀ + N₋m₋m₋ᵀ + σ²W, where m₊ and m₋ are the sample means and W, what is left of the noise around
+    Σ z zᵀ = N₊m₊m₊ᵀ + N₋m₋m₋ᵀ + σ²W, where m₊ and m₋ are the sample means and W, the scatter of the noise around
     them, is Wishart with N₊ + N₋ − 2 degrees of freedom and independent of both. So d + 2 rows have the same Gram
     matrix as all samples.
 
-    >>> found = draw_class(GaussianClass(0.2, np.pi / 2, 0.1, 128, 2000), np.random.default_rng(0))
-    >>> bool(0.9 < found.u[0] < 1)
+    >>> draw = draw_class(GaussianClass(0.2, np.pi / 2, 0.1, 128, 2000), np.random.default_rng(0))
+    >>> bool(0.9 < draw.u[0] < 1)
     True
     """
     n, m, d, sigma = model.n_clean, model.n_noisy, model.d, model.sigma
@@ -86,7 +86,7 @@ def draw_class(model: GaussianClass, rng: np.random.Generator) -> Draw:
 
 
 def _wishart_rows(freedom: int, d: int, rng: np.random.Generator) -> Float64s:
-    """Rows R whose RᵀR is Wishart: all of them when they are few, else Bartlett's triangle."""
+    """Rows R whose RᵀR is Wishart: standard normal rows if there are fewer than d, else Bartlett's factor."""
     if freedom < d:
         return rng.standard_normal((freedom, d))
     rows = np.triu(rng.standard_normal((d, d)), 1)

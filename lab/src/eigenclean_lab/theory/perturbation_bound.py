@@ -21,7 +21,7 @@ _BY = "perturbation_bound"
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on a sine; where it says nothing it is ``vacuous``, and its value 1.
+    """A bound on a sine; where it excludes nothing it is ``vacuous``, and its value 1.
 
     >>> float(Bound(np.asarray(0.25), np.asarray(False)))
     0.25
@@ -36,14 +36,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class Terms:
-    """The bound is (pull + E) / (gap − E): what wrong labels do, and what chance does."""
+    """Terms of the bound (pull + E) / (gap − E): the effect of wrong labels, the eigengap, the sampling error E."""
 
     pull: Float64s
     gap: Float64s
     error: Float64s
 
     def bound(self) -> Bound:
-        """Put together; a gap that chance may close says nothing, and no sine is above 1."""
+        """The bound itself; it is vacuous where the error may close the gap, and at most 1."""
         below = self.gap - self.error
         open_ = below > 0
         value = np.minimum((self.pull + self.error) / np.where(open_, below, 1.0), 1.0)
@@ -64,7 +64,7 @@ def perturbation_bound(
     constant: float | None = None,
     exact: bool = False,
 ) -> Bound:
-    """What ‖uuᵀ − vvᵀ‖₂ exceeds with probability at most ``delta``. Arrays give one bound for each element.
+    """A bound that ‖uuᵀ − vvᵀ‖₂ exceeds with probability at most ``delta``. Arrays give one bound per element.
 
     Args:
         tau: N₋/N₊, wrong labels for each right one.
@@ -104,7 +104,7 @@ def bound_terms(
     constant: float | None = None,
     exact: bool = False,
 ) -> Terms:
-    """The parts of `perturbation_bound`, which takes the same arguments."""
+    """The terms of `perturbation_bound`, which takes the same arguments."""
     check_name(form, ("corrected", "printed"), by=_BY, what="form")
     tau = number(tau, "tau", by=_BY, least=0)
     theta = number(theta, "theta", by=_BY, least=-np.inf)
@@ -133,11 +133,11 @@ def chance_scale(tau: Float64s, d: Float64s, n_clean: Float64s, delta: float) ->
 
 
 def gaussian_error(tau: Float64s, sigma: Float64s, d: Float64s, n_clean: Float64s, delta: float) -> Float64s:
-    """What Gaussian noise adds to Σ z zᵀ / N₊, in norm, beyond its mean; more with probability at most ``delta``.
+    """Bound on the norm of Σ z zᵀ / N₊ minus its mean; exceeded with probability at most ``delta``.
 
     With t = (√d + √(2 log(6/δ)))/√N₊, the noise of N₊ features has a covariance within σ²(2t + t²) of σ²I and a
     mean of length at most σt, which the cross term vεᵀ + εvᵀ brings in twice. The same holds for the N₋ others,
-    with t/√τ. Six events may go wrong, each with probability δ/6.
+    with t/√τ. A union bound over six events, each of probability δ/6.
     """
     t = (np.sqrt(d) + np.sqrt(2 * np.log(6 / delta))) / np.sqrt(n_clean)
     return np.asarray(2 * (sigma**2 + sigma) * (1 + np.sqrt(tau)) * t + 2 * sigma**2 * t**2)

@@ -1,4 +1,4 @@
-"""What a simulation of a theorem gives: numbers, a table, and a figure."""
+"""Simulations of the theorems: grids of settings, and the result with its table and figure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class TheoremRun:
 
     Attributes:
         name: as on the command line.
-        title: what was done, in a line.
+        title: one line that says what was simulated.
         numbers: the summary, ready for JSON.
         columns: header of the table.
         rows: the table, as text.
-        notes: what it shows, in sentences.
+        notes: sentences about the outcome.
         cells: every setting of the grid with its numbers, ready for JSON.
         draw: draws into an empty figure.
         size: of that figure, in inches.
@@ -46,7 +46,7 @@ class TheoremRun:
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of these; ``draws`` of each."""
+    """Settings to simulate: all combinations of the values, with ``draws`` random draws of each."""
 
     tau: tuple[float, ...]
     degrees: tuple[float, ...]
@@ -56,13 +56,15 @@ class Grid:
     draws: int
 
     def models(self) -> list[GaussianClass]:
-        """One for each combination.
+        """One model for each combination.
 
         >>> len(PROFILES["smoke"].models())
         48
         """
-        every = product(self.tau, self.degrees, self.sigma, self.d, self.n_clean)
-        return [GaussianClass(tau, float(np.radians(angle)), sigma, d, n) for tau, angle, sigma, d, n in every]
+        combinations = product(self.tau, self.degrees, self.sigma, self.d, self.n_clean)
+        return [
+            GaussianClass(tau, float(np.radians(angle)), sigma, d, n) for tau, angle, sigma, d, n in combinations
+        ]
 
 
 PROFILES: dict[str, Grid] = {
@@ -82,6 +84,6 @@ PROFILES: dict[str, Grid] = {
 
 
 def grid_of(profile: str, *, by: str) -> Grid:
-    """The grid of that name."""
+    """The grid of a profile; an unknown name is refused on behalf of ``by``."""
     check_name(profile, PROFILES, by=by, what="profile")
     return PROFILES[profile]

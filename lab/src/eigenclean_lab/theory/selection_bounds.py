@@ -3,7 +3,7 @@
 The model: along a direction u that is fixed beforehand, the scores ⟨u, z⟩ of right labels are N(uᵀv, σ²) and those
 of wrong ones N(uᵀw, σ²), Δ = uᵀv − uᵀw apart. The boundary is the midpoint of their sample means; what is above it
 is kept.
-(FINE squares or normalises its scores, and fits a mixture: this is the paper's simplification, not ours.)
+(FINE squares or normalises its scores, and fits a mixture: this is the simplification of the paper's theorem.)
 """
 
 from typing import Literal
@@ -136,7 +136,7 @@ def _checked(
     *,
     by: str,
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Δ, σ and c, when all of them make sense."""
+    """Δ, σ and c as arrays, checked."""
     check_name(form, FORMS, by=by, what="form")
     gap = number(gap, "gap", by=by, least=0, strictly=True)
     sigma = number(sigma, "sigma", by=by, least=0, strictly=True)
@@ -151,5 +151,5 @@ def _checked(
 
 def _precision(kept_clean: Float64s, kept_noisy: Float64s, share: Float64s) -> Float64s:
     good, bad = share * kept_clean, (1 - share) * kept_noisy
-    # Where neither is kept, as far as floats go, there is no precision to speak of.
+    # Where both shares underflow, the precision is undefined; 0 is returned.
     return np.asarray(good / np.maximum(good + bad, np.finfo(np.float64).tiny))

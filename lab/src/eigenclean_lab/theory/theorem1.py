@@ -11,20 +11,20 @@ from eigenclean.metrics import perturbation
 from eigenclean.progress import track
 from eigenclean_lab.theory.gaussian_class import GaussianClass, draw_class
 from eigenclean_lab.theory.perturbation_bound import Form, bound_terms, chance_scale
+from eigenclean_lab.theory.plots import draw_theorem1
 from eigenclean_lab.theory.run import DELTA, TheoremRun, grid_of
-from eigenclean_lab.theory.theorem1_plot import draw_theorem1
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One setting: what was drawn, and what was promised.
+class PerturbationResult:
+    """The simulated sines of one setting, and the bounds on them.
 
     Attributes:
         tau, theta, sigma, d, n_clean: the setting.
         mean: of the sines.
-        high: their 1 − δ quantile, which a bound has to reach.
+        high: their 1 − δ quantile; a valid bound is not below it.
         printed, corrected, exact: the bounds; 1 where vacuous. The printed one has C = 1.
-        printed_fails, corrected_fails, exact_fails: share of draws above them; up to δ is as promised.
+        printed_fails, corrected_fails, exact_fails: share of draws above them; a valid bound fails in at most δ.
         printed_needs, corrected_needs: the least C, in E as printed and as corrected, that allows for ``high``.
     """
 
@@ -45,7 +45,7 @@ class Cell:
     corrected_needs: float
 
 
-def simulate_theorem1(models: Sequence[GaussianClass], *, draws: int, seed: int = 0) -> list[Cell]:
+def simulate_theorem1(models: Sequence[GaussianClass], *, draws: int, seed: int = 0) -> list[PerturbationResult]:
     """Draw every model ``draws`` times; equal seeds give equal numbers.
 
     >>> cell = simulate_theorem1([GaussianClass(0.2, np.pi / 2, 0.1, 128, 2000)], draws=20)[0]
@@ -70,7 +70,7 @@ def simulate_theorem1(models: Sequence[GaussianClass], *, draws: int, seed: int 
     for form in ("printed", "corrected"):
         columns[f"{form}_needs"] = constant_needed(high, setting, form)
     return [
-        Cell(model.ratio, model.theta, model.sigma, model.d, model.n_clean,
+        PerturbationResult(model.ratio, model.theta, model.sigma, model.d, model.n_clean,
              **{name: float(column[i]) for name, column in columns.items()})
         for i, model in enumerate(models)
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def run_theorem1(profile: str = "small", seed: int = 0) -> TheoremRun:
     """Simulate the grid of ``profile``: "smoke", "small" or "paper"."""
     grid = grid_of(profile, by="theorem1")
     cells = simulate_theorem1(grid.models(), draws=grid.draws, seed=seed)
-    telling = [cell for cell in cells if cell.corrected < 1]
+    informative = [cell for cell in cells if cell.corrected < 1]
     numbers = {
         "cells": len(cells),
         "draws": grid.draws,
@@ -101,7 +101,7 @@ def run_theorem1(profile: str = "small", seed: int = 0) -> TheoremRun:
         "corrected_violated": sum(cell.corrected_fails > DELTA for cell in cells),
         "exact_violated": sum(cell.exact_fails > DELTA for cell in cells),
         "printed_vacuous": sum(cell.printed >= 1 for cell in cells),
-        "corrected_vacuous": len(cells) - len(telling),
+        "corrected_vacuous": len(cells) - len(informative),
         "exact_vacuous": sum(cell.exact >= 1 for cell in cells),
         "printed_needs": max(cell.printed_needs for cell in cells),
         "corrected_needs": max(cell.corrected_needs for cell in cells),
@@ -132,7 +132,7 @@ def _columns(models: Sequence[GaussianClass]) -> tuple[Float64s, ...]:
     return tuple(np.array([getattr(model, name) for model in models], dtype=np.float64) for name in names)
 
 
-def _row(cell: Cell) -> tuple[str, ...]:
+def _row(cell: PerturbationResult) -> tuple[str, ...]:
     return (
         f"{cell.tau:.2g}",
         f"{np.degrees(cell.theta):.0f}°",

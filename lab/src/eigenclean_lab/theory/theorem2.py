@@ -9,6 +9,7 @@ import numpy as np
 from eigenclean.arrays import Float64s
 from eigenclean.progress import track
 from eigenclean_lab.theory.gaussian_class import GaussianClass, draw_class
+from eigenclean_lab.theory.plots import draw_theorem2
 from eigenclean_lab.theory.run import DELTA, TheoremRun, grid_of
 from eigenclean_lab.theory.selection_bounds import (
     FORMS,
@@ -17,24 +18,23 @@ from eigenclean_lab.theory.selection_bounds import (
     recall_at,
     recall_bound,
 )
-from eigenclean_lab.theory.theorem2_plot import draw_theorem2
 
 _BOUNDARIES = 50  # drawn for each direction
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One setting: what was drawn, and what was promised. Precision and recall are those of new samples.
+class SelectionResult:
+    """Simulated precision and recall of new samples in one setting, and the bounds on them.
 
     Attributes:
         tau, theta, sigma, d, n_clean: the setting.
-        gap: mean of Δ = uᵀv − uᵀw over the draws; draws with Δ ≤ 0 say nothing and are left out.
-        precision, recall: means of what was drawn.
+        gap: mean of Δ = uᵀv − uᵀw over the draws; draws with Δ ≤ 0 are left out, because the theorem assumes Δ > 0.
+        precision, recall: means over the draws.
         precision_printed, precision_corrected, precision_tight: means of the bounds; they depend on Δ.
         recall_printed, recall_corrected: likewise.
-        precision_printed_fails and so on: share of draws below the bound; up to δ is as promised.
+        precision_printed_fails and so on: share of draws below the bound; a valid bound fails in at most δ.
         precision_reused_fails, recall_reused_fails: share below the corrected bound when the boundary comes from
-            the very samples that u came from, which the theorem does not allow for, and FINE does.
+            the same samples as u. The theorem assumes other samples; FINE uses the same.
     """
 
     tau: float
@@ -59,34 +59,34 @@ class Cell:
     recall_reused_fails: float
 
 
-def simulate_theorem2(models: Sequence[GaussianClass], *, draws: int, seed: int = 0) -> list[Cell]:
-    """Draw every model ``draws`` times; each direction u meets 50 boundaries from samples of their own.
+def simulate_theorem2(models: Sequence[GaussianClass], *, draws: int, seed: int = 0) -> list[SelectionResult]:
+    """Draw every model ``draws`` times; each direction u is combined with 50 boundaries from independent samples.
 
     >>> cell = simulate_theorem2([GaussianClass(0.2, np.pi / 2, 0.5, 64, 500)], draws=20)[0]
     >>> cell.precision_printed_fails > 0.5, cell.precision_corrected_fails < 0.05
     (True, True)
     """
-    found = []
+    results = []
     for i in track(range(len(models)), "theorem 2", [model.d**2 for model in models]):
         cell = _simulate(models[i], draws, np.random.default_rng([seed, i]))
         if cell is not None:
-            found.append(cell)
-    return found
+            results.append(cell)
+    return results
 
 
-def _simulate(model: GaussianClass, draws: int, rng: np.random.Generator) -> Cell | None:
+def _simulate(model: GaussianClass, draws: int, rng: np.random.Generator) -> SelectionResult | None:
     drawn = [draw_class(model, rng) for _ in range(draws)]
-    u = np.array([one.u for one in drawn])
+    u = np.array([draw.u for draw in drawn])
     gap = u @ (model.v - model.w)
-    # How far the midpoint of the means of the very same samples is from that of the true ones, along u.
-    off = [one.mean_clean + one.mean_noisy - model.v - model.w for one in drawn]
-    reused = np.vecdot(u, np.array(off)) / 2
-    right = gap > 0
-    if not right.any():
+    # Along u, the distance of the midpoint of the means of the same samples from that of the true means.
+    offsets = [draw.mean_clean + draw.mean_noisy - model.v - model.w for draw in drawn]
+    reused = np.vecdot(u, np.array(offsets)) / 2
+    has_gap = gap > 0
+    if not has_gap.any():
         return None
-    gap, reused = gap[right], reused[right]
+    gap, reused = gap[has_gap], reused[has_gap]
     share, sizes = 1 / (1 + model.ratio), (model.n_clean, model.n_noisy)
-    # Means of other samples: along a direction that they did not choose, they are Gaussian around the true ones.
+    # Means of independent samples are Gaussian around the true means along every fixed direction.
     spread = model.sigma * np.sqrt(1 / sizes[0] + 1 / sizes[1]) / 2
     fresh = spread * rng.standard_normal((len(gap), _BOUNDARIES))
     precision = precision_at(fresh, gap[:, None], model.sigma, share)
@@ -98,15 +98,15 @@ def _simulate(model: GaussianClass, draws: int, rng: np.random.Generator) -> Cel
         if form != "tight":  # for the recall, the corrected bound is tight
             bound = recall_bound(gap, model.sigma, *sizes, delta=DELTA, form=form)
             numbers |= {f"recall_{form}": bound, f"recall_{form}_fails": _below(recall, bound[:, None])}
-    held = precision_at(reused, gap, model.sigma, share), recall_at(reused, gap, model.sigma)
-    numbers["precision_reused_fails"] = _below(held[0], numbers["precision_corrected"])
-    numbers["recall_reused_fails"] = _below(held[1], numbers["recall_corrected"])
+    at_reused = precision_at(reused, gap, model.sigma, share), recall_at(reused, gap, model.sigma)
+    numbers["precision_reused_fails"] = _below(at_reused[0], numbers["precision_corrected"])
+    numbers["recall_reused_fails"] = _below(at_reused[1], numbers["recall_corrected"])
     means = {name: float(np.mean(values)) for name, values in numbers.items()}
-    return Cell(model.ratio, model.theta, model.sigma, model.d, model.n_clean, **means)
+    return SelectionResult(model.ratio, model.theta, model.sigma, model.d, model.n_clean, **means)
 
 
 def _below(value: Float64s, bound: Float64s) -> Float64s:
-    """1 where a bound is broken; by rounding alone it is not, where both are all but 1."""
+    """1 where the value is below the bound by more than rounding errors."""
     return np.asarray(value < bound - 1e-12, dtype=np.float64)
 
 
@@ -116,7 +116,7 @@ def run_theorem2(profile: str = "small", seed: int = 0) -> TheoremRun:
     cells = simulate_theorem2(grid.models(), draws=grid.draws, seed=seed)
     names = ("precision_printed", "precision_corrected", "precision_tight", "precision_reused",
              "recall_printed", "recall_corrected", "recall_reused")  # fmt: skip
-    violated = {f"{name}_violated": sum(getattr(one, f"{name}_fails") > DELTA for one in cells) for name in names}
+    violated = {f"{name}_violated": sum(getattr(cell, f"{name}_fails") > DELTA for cell in cells) for name in names}
     numbers = {
         "cells": len(cells),
         "without_gap": len(grid.models()) - len(cells),
@@ -147,7 +147,7 @@ def run_theorem2(profile: str = "small", seed: int = 0) -> TheoremRun:
     )
 
 
-def _row(cell: Cell) -> tuple[str, ...]:
+def _row(cell: SelectionResult) -> tuple[str, ...]:
     return (
         f"{cell.tau:.2g}",
         f"{np.degrees(cell.theta):.0f}°",

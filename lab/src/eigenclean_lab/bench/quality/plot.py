@@ -8,8 +8,7 @@ import numpy as np
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
-from eigenclean_lab.bench.quality.page import number
-from eigenclean_lab.bench.quality.summary import Row, summary_rows
+from eigenclean_lab.bench.quality.page import Row, number, summary_rows
 from eigenclean_lab.store import Cell
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
-from eigenclean_lab.bench.training.summary import Row, by_family, summary_rows
+from eigenclean_lab.bench.training.page import Row, by_family, summary_rows
 from eigenclean_lab.store import Cell
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from eigenclean.detect import build_detector
 from eigenclean.metrics import alignment_heatmap, detection_quality, eigenvector_shift, fraction_curve
 from eigenclean.train import FromDetector, make_selector
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.trained_features import trained_features
+from eigenclean_lab.reproduce.measure.trained_features import trained_features
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Measured
 

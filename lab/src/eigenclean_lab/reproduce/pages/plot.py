@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from io import BytesIO
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,14 +178,17 @@ def _planes(table: Table, figure: "Figure") -> None:
 
 
 def _theory(table: Table, figure: "Figure") -> None:
-    """As the theorem draws itself, from the cells of its grid."""
-    from eigenclean_lab.theory.theorem1_plot import draw_theorem1
-    from eigenclean_lab.theory.theorem2_plot import draw_theorem2
+    """The plots of a theorem from the settings of its grid."""
+    from eigenclean_lab.theory.plots import draw_theorem1, draw_theorem2
+    from eigenclean_lab.theory.theorem1 import PerturbationResult
+    from eigenclean_lab.theory.theorem2 import SelectionResult
 
     cell = next(cell for cells in table.cells.values() for cell in measured_cells(cells))
-    drawn = {"theorem1": draw_theorem1, "theorem2": draw_theorem2}[table.experiment.name]
     figure.set_size_inches(9.0, 3.6)
-    drawn([SimpleNamespace(**setting) for setting in cell.curves["cells"]], figure)
+    if table.experiment.name == "theorem1":
+        draw_theorem1([PerturbationResult(**setting) for setting in cell.curves["cells"]], figure)
+    else:
+        draw_theorem2([SelectionResult(**setting) for setting in cell.curves["cells"]], figure)
 
 
 def _panels(
@@ -195,15 +197,15 @@ def _panels(
     across = min(across, count)
     down = -(-count // across)
     figure.set_size_inches(max(4.4, 1.0 + wide * across), 0.5 + tall * down)  # wide enough for the legend below
-    made = list(figure.subplots(down, across, squeeze=False, **options).flat)
-    for axes in made:
+    panels = list(figure.subplots(down, across, squeeze=False, **options).flat)
+    for axes in panels:
         axes.grid(color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    for axes in made[count:]:
+    for axes in panels[count:]:
         axes.set_axis_off()
-    return made[:count]
+    return panels[:count]
 
 
 _DRAWN: dict[str, "Callable[[Table, Figure], None]"] = {

@@ -1,13 +1,11 @@
-"""What the one-or-two-components decision of the mixture cuts is worth, on real data.
+"""Quality of FINE with and without the test for one or two mixture components, on real data.
 
-Run as `python benchmarks/one_or_two_components.py`; writes results/one_or_two_components.json. Digits come with
-scikit-learn. CIFAR-10 features with human labels (CIFAR-10N) are used when EIGENCLEAN_DATA names a folder that has
-cifar10_lite1_20k.npz: arrays features, clean, aggre, rand1, worst.
+Run as ``python -m eigenclean_lab.bench.one_or_two_components``; writes results/one_or_two_components.json. Digits
+come with scikit-learn. CIFAR-10 features with human labels (CIFAR-10N) are used when EIGENCLEAN_DATA names a folder
+that has cifar10_lite1_20k.npz: arrays features, clean, aggre, rand1, worst.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -17,16 +15,18 @@ from eigenclean.detect.cuts import GaussianCut
 from eigenclean.files import write_json
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
-from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources import DATASETS
 from eigenclean.truth import Truth
-from eigenclean.workflows.demo import network_features
+from eigenclean.workflows import network_features
+from eigenclean_lab.data_folder import data_file, data_folder
+from eigenclean_lab.store import MissingData
 
 RATES = (0.0, 0.02, 0.2, 0.5, 0.8)
 SEEDS = (0, 1)
 
 
 def settings() -> Iterator[tuple[str, Array, Array, Truth]]:
-    """Name, features, given labels, truth."""
+    """Every setting: its name, features, given labels and truth."""
     digits = DATASETS["digits"]()
     pixels = digits.features() / 16
     for rate in RATES:
@@ -34,8 +34,9 @@ def settings() -> Iterator[tuple[str, Array, Array, Truth]]:
             noisy = corrupt(digits.labels, "symmetric", rate, random_state=seed)
             features = network_features(pixels, noisy.labels, seed=seed)
             yield f"digits, symmetric {rate:.0%}", features, noisy.labels, noisy.truth
-    path = Path(os.environ.get("EIGENCLEAN_DATA", ".")) / "cifar10_lite1_20k.npz"
-    if not path.exists():
+    try:
+        path = data_file(data_folder(), "cifar10_lite1_20k.npz")
+    except MissingData:
         return
     with np.load(path) as data:
         features, truth = data["features"].astype(np.float32), Truth(data["clean"])
@@ -48,7 +49,7 @@ def settings() -> Iterator[tuple[str, Array, Array, Truth]]:
 
 
 def main() -> None:
-    """Judge every setting with both decisions; save means over the seeds."""
+    """Measure every setting with and without the test; write means over the seeds."""
     rows: dict[str, dict[str, list[list[float]]]] = {}
     for name, features, given, truth in settings():
         for split in ("always", "auto"):

@@ -9,8 +9,8 @@ from eigenclean.files import write_text
 from eigenclean.report import render_page
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table
-from eigenclean_lab.reproduce.formatting import differences, header, lines
-from eigenclean_lab.reproduce.plot import draw
+from eigenclean_lab.reproduce.pages.formatting import differences, header, lines
+from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profiles import Profile
 
 _STYLES = ("page.css", "reproduce.css")

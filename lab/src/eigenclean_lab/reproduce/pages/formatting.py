@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from eigenclean_lab.reproduce.compare import Entry, Table
-from eigenclean_lab.reproduce.rankings import Gap, gaps
+from eigenclean_lab.reproduce.compare import Entry, Gap, Table, gaps
 from eigenclean_lab.reproduce.values import Metric, Number
 
 NOTHING = "–"

@@ -7,9 +7,9 @@ from eigenclean.files import write_text
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import Claim, claims
 from eigenclean_lab.reproduce.compare import Table, compare
-from eigenclean_lab.reproduce.formatting import differences, header, lines
-from eigenclean_lab.reproduce.page import stand_ins
-from eigenclean_lab.reproduce.plot import draw
+from eigenclean_lab.reproduce.pages.formatting import differences, header, lines
+from eigenclean_lab.reproduce.pages.html_page import stand_ins
+from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profiles import PAPER, SMALL, Profile
 from eigenclean_lab.reproduce.released_code import DEVIATIONS, NOT_IMPLEMENTED
 from eigenclean_lab.reproduce.suite import paper_store

@@ -10,7 +10,7 @@ from eigenclean.detect.cuts import GaussianCut
 from eigenclean_lab.bench.speed.published_fine import published_p_clean
 from eigenclean_lab.bench.speed.timing import best_in_turns
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.trained_features import TrainedFeatures, trained_features
+from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures, trained_features
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Measured
 
