@@ -60,7 +60,7 @@ def remove(path: Path) -> None:
 
 
 def sweep(folder: str | os.PathLike[str]) -> None:
-    """Delete what processes that are no more left half-written in the folder."""
+    """Delete temporary files in the folder that were left by processes which no longer run."""
     for path in Path(folder).glob(".*.tmp"):
         match = re.fullmatch(r"\..+\.(\d+)\.[0-9a-z_]+\.tmp", path.name)
         if match and not _is_alive(int(match[1])):
@@ -72,7 +72,7 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is somebody else's
+    except (OSError, OverflowError):  # it runs, as another user
         return True
     return True
 

@@ -10,12 +10,47 @@ from typing import IO
 from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
+from eigenclean.sources.tabular.columns import LABEL_NAMES
+from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.table import Table
 
 _BOM = b"\xef\xbb\xbf"
 _COPY_BYTES = 1 << 20
 
 
 def relabel_csv(
+    path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog, *, table: Table, column: str
+) -> None:
+    """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column of the table."""
+    assert isinstance(table, CsvTable)
+    index = table.schema.names.index(column)
+    _rewrite(path, out, update, undo_log, column=index, delimiter=table.delimiter)
+
+
+def relabel_label_csv(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
+    """Write a copy of a CSV file that holds labels alone, perhaps below a header, to ``out``."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header = file.readline().strip().strip('"').strip().lower() in LABEL_NAMES
+    _rewrite(path, out, update, undo_log, column=0, header=header)
+
+
+def relabel_lines(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
+    """Write a copy of a text file with one label per line to ``out``; spaces and line ends stay."""
+    with explain_read_errors(str(path), "text file"):
+        lines = path.read_bytes().decode("utf-8").splitlines(keepends=True)
+        for row, id, before, after in update:
+            match = re.fullmatch(r"(\ufeff?\s*)(.*?)(\s*)", lines[row], re.DOTALL)
+            assert match is not None
+            if match[2] != str(before):
+                undo_log.log_spelling(id, before, match[2])
+            text = undo_log.pop_spelling(id, after) or str(after)
+            if text.splitlines() != [text.strip()]:
+                raise InvalidData(f"{path} has one label per line, so it cannot hold the label {text!r}")
+            lines[row] = f"{match[1]}{text}{match[3]}"
+        out.write_bytes("".join(lines).encode("utf-8"))
+
+
+def _rewrite(
     path: Path,
     out: Path,
     update: LabelUpdate,
@@ -35,22 +70,6 @@ def relabel_csv(
             _edit(content, file, target, update, undo_log, column, delimiter.encode(), header, name=str(path))
         finally:
             content.close()
-
-
-def relabel_lines(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
-    """Write a copy of a text file with one label per line to ``out``; spaces and line ends stay."""
-    with explain_read_errors(str(path), "text file"):
-        lines = path.read_bytes().decode("utf-8").splitlines(keepends=True)
-        for row, id, before, after in update:
-            match = re.fullmatch(r"(\ufeff?\s*)(.*?)(\s*)", lines[row], re.DOTALL)
-            assert match is not None
-            if match[2] != str(before):
-                undo_log.log_spelling(id, before, match[2])
-            text = undo_log.pop_spelling(id, after) or str(after)
-            if text.splitlines() != [text.strip()]:
-                raise InvalidData(f"{path} has one label per line, so it cannot hold the label {text!r}")
-            lines[row] = f"{match[1]}{text}{match[3]}"
-        out.write_bytes("".join(lines).encode("utf-8"))
 
 
 def _edit(

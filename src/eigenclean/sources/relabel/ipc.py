@@ -9,11 +9,22 @@ import pyarrow.compute as pc
 
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.columns import LabelColumn
-from eigenclean.sources.relabel.update import LabelUpdate
+from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
 from eigenclean.sources.tabular.arrow import open_ipc, record_batches
+from eigenclean.sources.tabular.table import Table
 
 _FILE_HEADER_BYTES = 8  # a file is a stream with eight bytes before it
 _CODECS: tuple[Any, ...] = (None, "lz4", "zstd")
+
+
+def relabel_arrow(
+    path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog, *, table: Table, column: str
+) -> None:
+    """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column of the table.
+
+    A label has only one spelling in an Arrow file, so there is nothing to log.
+    """
+    relabel_ipc(path, out, update, column=column, class_names=table.class_names().get(column))
 
 
 def relabel_ipc(

@@ -1,7 +1,6 @@
 """Parquet files, rewritten row group by row group with the same schema, metadata and compression."""
 
 import base64
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,20 @@ import pyarrow.parquet as pq
 
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.columns import LabelColumn
-from eigenclean.sources.relabel.update import LabelUpdate
+from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
+from eigenclean.sources.tabular.table import Table
 
 
 def relabel_parquet(
-    path: Path, out: Path, update: LabelUpdate, *, column: str, class_names: Sequence[str] | None = None
+    path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog, *, table: Table, column: str
 ) -> None:
-    """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column.
+    """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column of the table.
 
     Everything that the footer of a Parquet file records is kept: schema and its metadata, row groups, compression
     of each column, version, statistics, dictionaries. What it does not record (page size, compression level) gets
-    pyarrow's defaults.
+    pyarrow's defaults. A label has only one spelling, so there is nothing to log.
     """
+    class_names = table.class_names().get(column)
     with explain_read_errors(str(path), "Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
         place = file.schema_arrow.names.index(column)
         field = file.schema_arrow.field(place)

@@ -1,12 +1,17 @@
-"""Which writer a source needs for its labels; files and folders are replaced whole or not at all."""
+"""Which writer a source needs for its labels; files and folders are replaced whole or not at all.
+
+A new format is one file and one line: a function in `LABEL_WRITERS` for labels in a file of their own, or in
+`COLUMN_WRITERS` for labels in a column.
+"""
 
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,42 +22,47 @@ from eigenclean.errors import InvalidOption
 from eigenclean.files import make_folder, replacing, write_json
 from eigenclean.sources.base import Source
 from eigenclean.sources.relabel.arrays import relabel_npy, relabel_npz
-from eigenclean.sources.relabel.delimited import relabel_csv, relabel_lines
-from eigenclean.sources.relabel.ipc import relabel_ipc
+from eigenclean.sources.relabel.delimited import relabel_csv, relabel_label_csv, relabel_lines
+from eigenclean.sources.relabel.ipc import relabel_arrow, relabel_ipc
 from eigenclean.sources.relabel.parquet import relabel_parquet
 from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
 from eigenclean.sources.tabular.arrow import ArrowTable
-from eigenclean.sources.tabular.columns import LABEL_NAMES
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
 from eigenclean.sources.tabular.parquet import ParquetTable
+from eigenclean.sources.tabular.table import Table
 
 LabelWriter = Callable[[Path, Path, LabelUpdate, UndoLog], None]
+
+
+class _ColumnWriter(Protocol):
+    """Writes a copy of the file of a table with new labels in one column."""
+
+    def __call__(
+        self, path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog, /, *, table: Table, column: str
+    ) -> None: ...
+
+
+LABEL_WRITERS: Mapping[str, LabelWriter] = {
+    ".npz": relabel_npz,
+    ".npy": relabel_npy,
+    ".txt": relabel_lines,
+    ".csv": relabel_label_csv,
+}
+COLUMN_WRITERS: Mapping[type[Table], _ColumnWriter] = {
+    CsvTable: relabel_csv,
+    ParquetTable: relabel_parquet,
+    ArrowTable: relabel_arrow,
+}
 _MAX_FINGERPRINT = 64  # characters that Hugging Face accepts
 
 
 def label_writer(source: Source, path: Path) -> LabelWriter | None:
     """The function that rewrites the labels in the file ``path`` of the source; None when there is none."""
-    suffix = path.suffix.lower()
-    if source.table is None or source.label_column is None:  # labels are an array or a file of their own
-        writers: dict[str, LabelWriter] = {
-            ".npz": relabel_npz,
-            ".npy": relabel_npy,
-            ".txt": relabel_lines,
-            ".csv": _relabel_label_csv,
-        }
-        return writers.get(suffix)
-    column, table = source.label_column, source.table
-    class_names = table.class_names().get(column)
-    if isinstance(table, CsvTable):
-        return partial(
-            relabel_csv, column=table.schema.names.index(column), delimiter="\t" if suffix == ".tsv" else ","
-        )
-    if isinstance(table, ParquetTable):
-        return _without_undo(partial(relabel_parquet, column=column, class_names=class_names))
-    if isinstance(table, ArrowTable) and not isinstance(table, HuggingFaceTable):
-        return _without_undo(partial(relabel_ipc, column=column, class_names=class_names))
-    return None
+    if source.table is None or source.label_column is None:
+        return LABEL_WRITERS.get(path.suffix.lower())
+    write = COLUMN_WRITERS.get(type(source.table))  # not for subclasses: a saved data set has several files
+    return None if write is None else partial(write, table=source.table, column=source.label_column)
 
 
 def write_file(write: LabelWriter, path: Path, out: Path, update: LabelUpdate) -> None:
@@ -116,19 +126,3 @@ def _rewrite_dataset(source: Source, folder: Path, update: LabelUpdate, suffix: 
         old = str(state.get("_fingerprint", ""))
         new = old.removesuffix(suffix) if old.endswith(suffix) else f"{old}{suffix}"[-_MAX_FINGERPRINT:]
         write_json(folder / STATE, {**state, "_fingerprint": new})
-
-
-def _without_undo(write: Callable[[Path, Path, LabelUpdate], object]) -> LabelWriter:
-    """A writer for a format in which a label has only one spelling: nothing is logged."""
-
-    def write_labels_only(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
-        write(path, out, update)
-
-    return write_labels_only
-
-
-def _relabel_label_csv(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
-    """A CSV file with labels alone, perhaps below a header."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        header = file.readline().strip().strip('"').strip().lower() in LABEL_NAMES
-    relabel_csv(path, out, update, undo_log, column=0, header=header)

@@ -28,13 +28,13 @@ def blocks(stream: Stream, *, by: str) -> Iterator[Array]:
     for batch in stream():
         if batch.num_rows == 0:
             continue
-        parts = []
+        columns = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if _has_nulls(column):
                 raise _missing_values(stream, by=by)
-            parts.append(_block(column, by=by, name=name, start=start))
+            columns.append(_block(column, by=by, name=name, start=start))
         # Concatenation also finds the common type, the same one in every batch.
-        block = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        block = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
         width = width or block.shape[1]
         if block.shape[1] != width:
             raise _ragged(by, batch.schema.names[0], start, block.shape[1], width)
@@ -42,16 +42,16 @@ def blocks(stream: Stream, *, by: str) -> Iterator[Array]:
         start += len(block)
 
 
-def regroup(parts: Iterable[Array], rows: int) -> Iterator[Array]:
-    """The same rows, ``rows`` at a time; copied only where a group crosses the border of two parts.
+def regroup(chunks: Iterable[Array], rows: int) -> Iterator[Array]:
+    """The same rows, ``rows`` at a time; copied only where a group crosses the border of two chunks.
 
     >>> [len(group) for group in regroup([np.zeros((3, 1)), np.zeros((4, 1))], rows=2)]
     [2, 2, 2, 1]
     """
     held: list[Array] = []
     missing = rows
-    for part in parts:
-        rest = part
+    for chunk in chunks:
+        rest = chunk
         while len(rest) >= missing:
             yield _joined([*held, rest[:missing]])
             rest, held, missing = rest[missing:], [], rows
@@ -62,18 +62,18 @@ def regroup(parts: Iterable[Array], rows: int) -> Iterator[Array]:
         yield _joined(held)
 
 
-def stack(parts: Iterable[Array], n_rows: int) -> Array:
-    """All parts as one array of ``n_rows`` rows; the first part itself when it is all there is."""
+def stack(chunks: Iterable[Array], n_rows: int) -> Array:
+    """All chunks as one array of ``n_rows`` rows; the first chunk itself when there is no other."""
     out: Array | None = None
     start = 0
-    for part in parts:
-        if out is None and len(part) == n_rows:
-            out = part
+    for chunk in chunks:
+        if out is None and len(chunk) == n_rows:
+            out = chunk
             continue
         if out is None:  # filled as it is read, so the data are never in memory twice
-            out = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
-        out[start : start + len(part)] = part
-        start += len(part)
+            out = np.empty((n_rows, chunk.shape[1]), dtype=chunk.dtype)
+        out[start : start + len(chunk)] = chunk
+        start += len(chunk)
     return np.empty((0, 0)) if out is None else out
 
 
@@ -87,7 +87,7 @@ def vector(column: "pa.ChunkedArray[Any]", *, by: str, what: str) -> Array:
     try:
         values = _plain(column)
         return np.array(column.to_pylist(), dtype=object) if values is None else values
-    except (pa.ArrowException, ValueError) as error:  # bytes that are no text, for one
+    except (pa.ArrowException, ValueError) as error:  # for example, bytes that are not text
         raise InvalidData(f"{by}: {what} must be integers or strings, but the column holds {kind}") from error
 
 
@@ -111,16 +111,16 @@ def _plain(column: "pa.ChunkedArray[Any]") -> Array | None:
     if not pa.types.is_dictionary(kind):
         if not _is_text(kind):
             column = column.cast(pa.string())  # dates and the like
-        column = column.dictionary_encode()  # texts repeat: make each one a Python string only once
-    parts = []
+        column = column.dictionary_encode()  # texts repeat: make each a Python string only once
+    vectors = []
     chunk: Any
     for chunk in column.chunks:
-        words = chunk.dictionary.to_pylist()
-        if None in words or not len(chunk):
-            parts.append(np.array(chunk.to_pylist(), dtype=object))
+        distinct = chunk.dictionary.to_pylist()
+        if None in distinct or not len(chunk):
+            vectors.append(np.array(chunk.to_pylist(), dtype=object))
         else:
-            parts.append(np.array(words)[_numbers(chunk.indices)])
-    return np.concatenate([part for part in parts if len(part)])
+            vectors.append(np.array(distinct)[_numbers(chunk.indices)])
+    return np.concatenate([values for values in vectors if len(values)])
 
 
 def _block(column: "pa.Array[Any]", *, by: str, name: str, start: int) -> Array:
@@ -209,8 +209,8 @@ def _missing_values(stream: Stream, *, by: str) -> InvalidData:
     )
 
 
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(chunks: list[Array]) -> Array:
+    return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -20,18 +20,23 @@ _KINDS = (
     (pa.bool_(), r"^(true|True|TRUE|false|False|FALSE)$"),
     (pa.float64(), r"^-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$"),
 )
-_BLOCK_BYTES = 1 << 24  # the longest line that can be read, and the part of the file from which types are inferred
+_BLOCK_BYTES = 1 << 24  # the longest line that can be read; types are inferred from the first block
 
 
 class CsvTable(Table):
-    """The columns of one CSV file; numbers are float64 when they are streamed."""
+    """The columns of one CSV file; numbers are float64 when they are streamed.
+
+    Attributes:
+        delimiter: what separates the cells of a line.
+    """
 
     def __init__(self, path: Path, *, name: str) -> None:
         self.name = name
+        self.delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
         self._path = path
         self._read_options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES)
         self._parse_options = pyarrow.csv.ParseOptions(
-            delimiter="\t" if path.suffix.lower() == ".tsv" else ",",
+            delimiter=self.delimiter,
             newlines_in_values=True,  # texts have line breaks
         )
         with explain_read_errors(name, "CSV file"):
