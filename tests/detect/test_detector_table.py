@@ -11,7 +11,7 @@ from eigenclean.arrays import Array
 from eigenclean.detect import DEFAULT, DETECTORS
 from eigenclean.detect.base import plain_parameters
 from eigenclean.detect.cuts import QuantileCut
-from eigenclean.detect.options import build_detector
+from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption, MissingEvidence
 
 

@@ -11,8 +11,7 @@ from scipy.stats import binomtest
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.metrics import noise_rate_interval
-from eigenclean.metrics.noise_rate import noise_rate_intervals
-from eigenclean.metrics.shares import wilson_interval
+from eigenclean.metrics.noise_rate import noise_rate_intervals, wilson_interval
 
 probabilities = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=60)
 Z = 1.6448536269514722

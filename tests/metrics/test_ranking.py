@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from eigenclean.metrics.ranking import auroc, average_precision, dense_rank
+from eigenclean.metrics.detection import auroc, average_precision, dense_rank
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.booleans()), min_size=2, max_size=60).filter(
     lambda rows: len({positive for *_, positive in rows}) == 2

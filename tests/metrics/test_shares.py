@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from eigenclean.errors import InvalidOption
-from eigenclean.metrics.shares import normal_quantile, wilson_interval
+from eigenclean.metrics.noise_rate import normal_quantile, wilson_interval
 
 
 @settings(deadline=None)

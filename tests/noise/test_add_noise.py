@@ -7,8 +7,7 @@ import pytest
 
 from eigenclean.errors import InvalidData, InvalidOption, MissingEvidence, TooFewSamples
 from eigenclean.noise import add_noise, corrupt, make_noise, parse_noise
-from eigenclean.noise.pair import Pair
-from eigenclean.noise.symmetric import Symmetric
+from eigenclean.noise.class_conditional import Pair, Symmetric
 
 LABELS = np.arange(40) % 4
 

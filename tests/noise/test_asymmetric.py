@@ -7,8 +7,13 @@ import pytest
 
 from eigenclean.errors import InvalidOption
 from eigenclean.noise import add_noise, corrupt
-from eigenclean.noise.asymmetric import Asymmetric
-from eigenclean.noise.cifar_maps import CIFAR100_SUPERCLASS, block_targets, superclass_targets, swap_targets
+from eigenclean.noise.asymmetric import (
+    CIFAR100_SUPERCLASS,
+    Asymmetric,
+    block_targets,
+    superclass_targets,
+    swap_targets,
+)
 
 CIFAR10 = np.arange(5000) % 10
 CIFAR100 = np.arange(50_000) % 100

@@ -7,8 +7,8 @@ import pytest
 
 from eigenclean.errors import InvalidOption
 from eigenclean.noise import add_noise
-from eigenclean.noise import draw as draw_module
-from eigenclean.noise.from_matrix import Transition
+from eigenclean.noise.base import pick_columns
+from eigenclean.noise.class_conditional import Transition
 
 MATRIX = np.array([[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [0.25, 0.25, 0.5]])
 LABELS = np.repeat([0, 1, 2], [1000, 400, 200])
@@ -50,7 +50,7 @@ def test_more_rows_than_one_chunk_holds(monkeypatch: pytest.MonkeyPatch) -> None
         sizes.append(row_bytes)
         return [slice(start, min(start + 7, n_rows)) for start in range(0, n_rows, 7)]
 
-    monkeypatch.setattr("eigenclean.noise.from_matrix.row_chunks", small_chunks)
+    monkeypatch.setattr("eigenclean.noise.class_conditional.row_chunks", small_chunks)
     np.testing.assert_array_equal(add_noise(LABELS, "transition", matrix=MATRIX), whole)
     assert sizes == [24]
 
@@ -58,8 +58,8 @@ def test_more_rows_than_one_chunk_holds(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_share_of_zero_is_never_drawn_at_either_end() -> None:
     weights = np.array([[0.1] * 10 + [0.0]])  # ten tenths do not sum to one
     last = np.nextafter(1.0, 0.0)
-    assert draw_module.pick_columns(weights, np.array([last])).tolist() == [9]
-    assert draw_module.pick_columns(np.array([[0.0, 1.0]]), np.array([0.0])).tolist() == [1]
+    assert pick_columns(weights, np.array([last])).tolist() == [9]
+    assert pick_columns(np.array([[0.0, 1.0]]), np.array([0.0])).tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import re
 
-from eigenclean.review.assets import bundle, page_files
+from eigenclean.review.single_page import bundle, page_files
 
 
 def test_every_module_of_the_page_is_in_the_bundle() -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from eigenclean.cli.app import run as eigenclean
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.single import single_page
+from eigenclean.review.single_page import single_page
 
 Look = Callable[..., Any]
 

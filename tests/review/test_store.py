@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenclean.errors import InvalidData
-from eigenclean.review import schema
+from eigenclean.review import store as schema
 from eigenclean.review.store import FILE, KEEP, OPEN, RELABEL, REMOVE, UNSURE, Change, Store
 
 

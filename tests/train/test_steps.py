@@ -14,9 +14,8 @@ from eigenclean.losses import make_loss
 from eigenclean.train.steps import STEPS, make_step
 from eigenclean.train.steps import mixmatch as mixmatch_module
 from eigenclean.train.steps.base import Batch, TrainingProgress
-from eigenclean.train.steps.mixing import draw_coefficient, mix, prior_penalty, ramp_up, sharpen
+from eigenclean.train.steps.mixing import MixUp, draw_coefficient, mix, prior_penalty, ramp_up, sharpen
 from eigenclean.train.steps.mixmatch import MixMatch
-from eigenclean.train.steps.mixup import MixUp
 from eigenclean.train.steps.supervised import Supervised
 
 CE = make_loss("cross-entropy", 10, 2)
@@ -162,7 +161,7 @@ def test_guesses_carry_no_gradient() -> None:
 
 
 def test_mixup_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eigenclean.train.steps import mixup
+    from eigenclean.train.steps import mixing as mixup
 
     monkeypatch.setattr(mixup, "draw_coefficient", lambda alpha, device: torch.tensor(0.6))
     monkeypatch.setattr(torch, "randperm", lambda n: torch.arange(n).flip(0))

@@ -283,7 +283,7 @@ def test_code_is_that_of_the_components_in_use() -> None:
     assert not any(".detect." in module for module in standard)
     assert any(".detect.fine" in module for module in fine)
     assert "eigenclean.losses.gce" in gce - standard
-    assert "eigenclean.nets.small_cnn" in fine and "eigenclean.nets.mlp" in gce
+    assert "eigenclean.nets.convolutional" in fine and "eigenclean.nets.mlp" in gce
     codes = [request(name, "digits/sym-50").code for name in ("standard", "fine", "gce")]
     assert len({*codes, request("standard", "fashion/sym-50").code}) == 4
 

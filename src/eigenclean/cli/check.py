@@ -50,7 +50,7 @@ def check(
     any doubt. Labels that people have confirmed (--patch) count as right.
     """
     from eigenclean.detect.decisions import Decision
-    from eigenclean.detect.options import build_detector
+    from eigenclean.detect.registry import build_detector
     from eigenclean.files import write_text
     from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
     from eigenclean.workflows.embedding import EmbeddingOptions

@@ -7,8 +7,7 @@ from eigenclean.detect.base import Detector, plain_parameters
 from eigenclean.detect.block_detector import BlockDetector
 from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.fine.fine import FINE
-from eigenclean.detect.options import build_detector
-from eigenclean.detect.registry import DEFAULT, DETECTORS, as_block_detector, detector
+from eigenclean.detect.registry import DEFAULT, DETECTORS, as_block_detector, build_detector, detector
 from eigenclean.errors import MissingEvidence
 
 __all__ = [

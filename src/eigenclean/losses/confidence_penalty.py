@@ -6,8 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, log_probabilities
+from eigenclean.losses.base import Loss, expected, log_probabilities
 
 
 class ConfidencePenalty(Loss):

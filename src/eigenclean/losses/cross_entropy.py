@@ -3,8 +3,7 @@
 from torch import Tensor
 from torch.nn import functional
 
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, is_soft, log_probabilities
+from eigenclean.losses.base import Loss, expected, is_soft, log_probabilities
 
 
 class CrossEntropy(Loss):

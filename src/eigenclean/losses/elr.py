@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, log_probabilities
+from eigenclean.losses.base import Loss, expected, log_probabilities
 
 _TINY = 1e-4
 

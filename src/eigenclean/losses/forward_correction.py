@@ -11,8 +11,7 @@ from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.losses.anchor_points import check_discard, estimate_transition
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, log_probabilities
+from eigenclean.losses.base import Loss, expected, log_probabilities
 
 _LOG_ZERO = -1e6  # in place of log 0, whose gradient would be 0 · inf
 

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, is_soft, log_probabilities
+from eigenclean.losses.base import Loss, expected, is_soft, log_probabilities
 
 
 class GCE(Loss):

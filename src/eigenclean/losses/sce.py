@@ -7,8 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Loss
-from eigenclean.losses.targets import expected, log_probabilities, probabilities
+from eigenclean.losses.base import Loss, expected, log_probabilities, probabilities
 
 _TINY = 1e-7
 

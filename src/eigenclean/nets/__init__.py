@@ -15,9 +15,9 @@ __all__ = ["NETS", "make_net", "takes_images"]
 NETS: dict[str, tuple[str, str]] = {
     "linear": ("eigenclean.nets.linear", "Linear"),
     "mlp": ("eigenclean.nets.mlp", "MLP"),
-    "small-cnn": ("eigenclean.nets.small_cnn", "SmallCNN"),
-    "resnet34": ("eigenclean.nets.resnet", "ResNet34"),
-    "preact-resnet18": ("eigenclean.nets.preact_resnet", "PreActResNet18"),
+    "small-cnn": ("eigenclean.nets.convolutional", "SmallCNN"),
+    "resnet34": ("eigenclean.nets.convolutional", "ResNet34"),
+    "preact-resnet18": ("eigenclean.nets.convolutional", "PreActResNet18"),
     "resnet50": ("eigenclean.nets.from_timm", "ResNet50"),
     "inception-resnet-v2": ("eigenclean.nets.from_timm", "InceptionResNetV2"),
     "timm": ("eigenclean.nets.from_timm", "TimmNet"),

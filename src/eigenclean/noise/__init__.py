@@ -11,12 +11,10 @@ from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.noise.asymmetric import Asymmetric
 from eigenclean.noise.base import Noise, RatedNoise
+from eigenclean.noise.class_conditional import Pair, Symmetric, Transition
 from eigenclean.noise.corruption import Corruption, corruption
-from eigenclean.noise.from_matrix import Transition
 from eigenclean.noise.human import Human
 from eigenclean.noise.instance import Instance
-from eigenclean.noise.pair import Pair
-from eigenclean.noise.symmetric import Symmetric
 
 __all__ = ["NOISES", "Corruption", "Noise", "add_noise", "corrupt", "make_noise", "parse_noise"]
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, ClassRows, Float64s, Ints, check_features, row_chunks
 from eigenclean.errors import InvalidData, MissingEvidence
-from eigenclean.noise.base import RatedNoise, check_share
-from eigenclean.noise.draw import pick_columns
+from eigenclean.noise.base import RatedNoise, check_share, pick_columns
 
 
 @dataclass(frozen=True)

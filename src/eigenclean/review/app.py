@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from eigenclean.errors import EigencleanError
-from eigenclean.review.assets import page_files
 from eigenclean.review.images import LARGE, SMALL
 from eigenclean.review.requests import read_body, read_changes, read_number, read_positions, read_text
 from eigenclean.review.run import Review
+from eigenclean.review.single_page import page_files
 from eigenclean.review.store import Outcome
 
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -17,8 +17,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.arrays.mapped import map_array
 from eigenclean.sources.arrays.memory import MemorySource, check_texts
-from eigenclean.sources.arrays.npy import open_npy, read_labels
-from eigenclean.sources.arrays.npz import open_npz
+from eigenclean.sources.arrays.numpy_files import open_npy, open_npz, read_labels
 from eigenclean.sources.base import Source
 from eigenclean.sources.images.folder import is_image_folder, open_image_folder
 from eigenclean.sources.images.source import ImageSource, choose_split

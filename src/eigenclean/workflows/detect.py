@@ -6,7 +6,7 @@ from typing import Any
 
 from eigenclean.detect import BlockDetector, Detector, as_block_detector
 from eigenclean.detect.decisions import Decision
-from eigenclean.detect.options import build_detector
+from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.report import publish, results_folder

@@ -11,7 +11,7 @@ from eigenclean.files import write_text
 from eigenclean.patch import Patch
 from eigenclean.review import Review
 from eigenclean.review.run import default_reviewer
-from eigenclean.review.single import single_page
+from eigenclean.review.single_page import single_page
 from eigenclean.workflows.options import Notify, ignore
 
 MAX_SUSPECTS = 1000  # in a page that is one file: all their images are inside it

@@ -3,11 +3,9 @@
 from sklearn.base import clone
 
 from eigenclean.detect.cuts.base import Cut
-from eigenclean.detect.cuts.fixed import FixedCut
 from eigenclean.detect.cuts.kmeans import KMeansCut
 from eigenclean.detect.cuts.mixture import BetaCut, GaussianCut
-from eigenclean.detect.cuts.posterior import PosteriorCut
-from eigenclean.detect.cuts.quantile import QuantileCut
+from eigenclean.detect.cuts.thresholds import FixedCut, PosteriorCut, QuantileCut
 from eigenclean.names import check_name
 
 CUTS: dict[str, type[Cut]] = {

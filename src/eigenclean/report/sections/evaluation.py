@@ -3,7 +3,7 @@
 from typing import Any
 
 from eigenclean.metrics.calibration import Reliability
-from eigenclean.metrics.shares import wilson_interval
+from eigenclean.metrics.noise_rate import wilson_interval
 from eigenclean.report.formatting import percent
 from eigenclean.report.sections.base import ReportInput, finite
 

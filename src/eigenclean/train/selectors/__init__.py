@@ -9,13 +9,11 @@ from eigenclean.names import check_name
 from eigenclean.train.component import check_fields
 from eigenclean.train.selectors.area_under_margin import AreaUnderMargin
 from eigenclean.train.selectors.averaged_losses import AveragedLosses
-from eigenclean.train.selectors.base import BatchSelector, Memory, Selector
+from eigenclean.train.selectors.base import BatchSelector, KeepAll, Memory, Selector
 from eigenclean.train.selectors.crust import Crust
 from eigenclean.train.selectors.disagreement import Disagreement
-from eigenclean.train.selectors.from_detector import FromDetector
-from eigenclean.train.selectors.from_inputs import FromInputs
+from eigenclean.train.selectors.from_detector import FromDetector, FromInputs
 from eigenclean.train.selectors.growing import Growing
-from eigenclean.train.selectors.keep_all import KeepAll
 from eigenclean.train.selectors.persistent import Guided, Persistent
 from eigenclean.train.selectors.smallest_losses import SmallestLosses
 from eigenclean.train.selectors.two_losses import TwoLosses

@@ -86,3 +86,14 @@ class BatchSelector(Selector):
 
         A network is not updated with an empty mask.
         """
+
+
+@dataclass(frozen=True)
+class KeepAll(Selector):
+    """All samples, whether their labels are right or wrong."""
+
+    kind: ClassVar[str] = "keep-all"
+
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """All samples with weight 1."""
+        return Selection.all_samples(len(evidence))

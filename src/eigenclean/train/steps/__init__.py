@@ -33,7 +33,7 @@ class StepEntry(NamedTuple):
 STEPS: dict[str, StepEntry] = {
     "supervised": StepEntry("eigenclean.train.steps.supervised", "Supervised", supports_batch_selection=True),
     "mixmatch": StepEntry("eigenclean.train.steps.mixmatch", "MixMatch", epoch_options=("ramp",), uses_rest=True),
-    "mixup": StepEntry("eigenclean.train.steps.mixup", "MixUp"),
+    "mixup": StepEntry("eigenclean.train.steps.mixing", "MixUp"),
 }
 
 

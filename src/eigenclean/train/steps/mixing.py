@@ -1,8 +1,14 @@
-"""The pieces of MixMatch: sharpening, mixing, ramps, and a penalty on unbalanced predictions."""
+"""Interpolation of samples: the MixUp step (Zhang et al., 2018) and the pieces of MixMatch."""
+
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
+
+from eigenclean.errors import InvalidOption
+from eigenclean.losses.base import Loss
+from eigenclean.train.steps.base import Batch, ForwardFunction, Step, StepResult, TrainingProgress
 
 _TINY = 1e-12
 
@@ -56,3 +62,37 @@ def prior_penalty(logits: Tensor) -> Tensor:
 def as_probabilities(target: Tensor, n_classes: int) -> Tensor:
     """Class numbers as one-hot rows; probabilities as they are."""
     return target.float() if target.is_floating_point() else functional.one_hot(target, n_classes).float()
+
+
+@dataclass(frozen=True)
+class MixUp(Step):
+    """Every sample is mixed with another sample of its batch.
+
+    Attributes:
+        alpha: parameter of the Beta distribution of the mixing coefficient.
+        penalty: weight of the KL penalty between a uniform prior and the mean prediction.
+    """
+
+    alpha: float = 4.0
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.alpha <= 0:
+            raise InvalidOption(f"step mixup: alpha must be above 0, got {self.alpha}")
+
+    def __call__(
+        self,
+        net: ForwardFunction,
+        peer: nn.Module | None,
+        kept: Batch,
+        rest: Batch | None,
+        loss: Loss,
+        progress: TrainingProgress,
+    ) -> StepResult:
+        """Mean loss of the mixed samples."""
+        coefficient, order = draw_coefficient(self.alpha, kept.inputs.device), torch.randperm(len(kept.inputs))
+        order = order.to(kept.inputs.device)
+        _, logits = net(mix(kept.inputs, coefficient, order))
+        target = mix(as_probabilities(kept.target, logits.shape[1]), coefficient, order)
+        values = loss(logits, target, kept.index)
+        return StepResult(values.mean() + self.penalty * prior_penalty(logits), logits)

@@ -1,4 +1,4 @@
-"""Transition noise: class-conditional noise by a transition matrix."""
+"""Class-conditional noise: symmetric, pair, and any transition matrix."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,69 @@ from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.errors import InvalidOption
-from eigenclean.noise.base import Noise
-from eigenclean.noise.draw import pick_columns, shuffled_rank
+from eigenclean.noise.base import (
+    Noise,
+    RatedNoise,
+    pick_columns,
+    rows_independent,
+    rows_overall,
+    rows_per_class,
+    shuffled_rank,
+)
+
+
+@dataclass(frozen=True)
+class Symmetric(RatedNoise):
+    """A share of the labels is redrawn uniformly.
+
+    Attributes:
+        rate: share p of labels that are redrawn.
+        inclusive: draw from all K classes, so that p(K-1)/K of the labels end up wrong (as ELR, FINE and
+            DivideMix do); else from the K-1 others, so that p do (as Co-teaching and CORES² do).
+        exact: redraw exactly p·n labels; else each with probability p.
+
+    >>> codes = np.zeros(1000, dtype=np.intp)
+    >>> noisy = Symmetric(0.4, inclusive=False).apply(codes, np.arange(10), np.random.default_rng(0))
+    >>> int(np.count_nonzero(noisy))
+    400
+    """
+
+    inclusive: bool = True
+    exact: bool = True
+
+    def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:
+        """New codes for all rows."""
+        choose = rows_overall if self.exact else rows_independent
+        rows = np.flatnonzero(choose(len(codes), self.rate, rng))
+        noisy = codes.copy()
+        if self.inclusive:
+            noisy[rows] = rng.integers(len(classes), size=len(rows))
+        else:
+            noisy[rows] = (codes[rows] + rng.integers(1, len(classes), size=len(rows))) % len(classes)
+        return noisy
+
+
+@dataclass(frozen=True)
+class Pair(RatedNoise):
+    """A share of each class is given the label of the next class; the last class that of the first.
+
+    Attributes:
+        rate: share p of labels that end up wrong.
+        exact: exactly p of each class; else each label with probability p.
+
+    >>> Pair(1.0).apply(np.array([0, 1, 2]), np.array(["a", "b", "c"]), np.random.default_rng(0))
+    array([1, 2, 0])
+    """
+
+    exact: bool = True
+
+    def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:
+        """New codes for all rows."""
+        if self.exact:
+            chosen = rows_per_class(codes, len(classes), self.rate, rng)
+        else:
+            chosen = rows_independent(len(codes), self.rate, rng)
+        return (codes + chosen) % len(classes)
 
 
 @dataclass(frozen=True, repr=False)
