@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigenclean.report.figures.lines import lines
 from eigenclean.sources import MemorySource
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.bundled import DATASETS
@@ -30,7 +29,7 @@ def test_precision_and_recall_of_what_was_learned_from() -> None:
     assert record == {"precision": 0.75, "recall": 0.75, "f": 0.75}
 
 
-def test_histograms_count_everyone_once() -> None:
+def test_histograms_count_every_sample_once() -> None:
     scores = np.concatenate([np.linspace(0, 1, 500), [99.0]])
     right = np.arange(501) < 200
     found = score_histogram(scores, {"right": right, "wrong": ~right})
@@ -44,7 +43,7 @@ def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
     lines_ = [{"epoch": epoch, "kept_by_class": [1.0]} for epoch in (1, 2, 3)]
     rounds.path.write_text("".join(json.dumps(line) + "\n" for line in lines_))
     rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
-    assert [one["epoch"] for one in rounds.records] == [1, 2]
+    assert [entry["epoch"] for entry in rounds.records] == [1, 2]
 
 
 def test_a_run_on_digits_leaves_everything(tmp_path: Path) -> None:
@@ -98,20 +97,6 @@ def test_images_without_features_train_a_perceptron(tmp_path: Path) -> None:
     )
     assert done.model.inputs_.are_images
     assert done.model.history_[-1]["train_accuracy"] > 0.7
-
-
-@pytest.mark.parametrize(
-    ("y", "axis"), [([0.52, 0.97], ["50 %", "100 %"]), ([1.0, 1.0], ["90 %", "100 %"]), ([0.0], ["0 %", "10 %"])]
-)
-def test_the_axis_of_shares_ends_at_whole_tens(y: list[float], axis: list[str]) -> None:
-    drawn = lines([{"name": "F", "x": list(range(1, len(y) + 1)), "y": y}], "F by epoch")
-    assert all(f">{text}<" in drawn for text in axis)
-    assert "nan" not in drawn
-
-
-def test_lines_of_nothing_are_an_empty_picture() -> None:
-    assert "<svg" in lines([], "nothing")
-    assert "<svg" in lines([{"name": "x", "x": [], "y": []}], "nothing", percent=False)
 
 
 def test_the_report_names_losses_and_steps_with_their_options(tmp_path: Path) -> None:
