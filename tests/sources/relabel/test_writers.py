@@ -139,7 +139,7 @@ def test_a_label_column_in_chunks_equals_a_slow_loop(
         np.array(after, dtype=np.str_),
     )
     replaced = LabelColumn(update, column.type, name="x", dictionary=dictionary)
-    written: list[str] = []
+    written: list[str | None] = []
     borders = sorted({0, len(labels), *(min(cut, len(labels)) for cut in cuts)})
     for start, stop in pairwise(borders):
         chunk = replaced.replace(column.slice(start, stop - start), start)
