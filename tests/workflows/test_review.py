@@ -2,6 +2,7 @@
 
 import shutil
 import stat
+import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.patch import Patch
 from eigenclean.review import Review, serve
 from eigenclean.review.store import Change
-from eigenclean.workflows import review as workflow
 from eigenclean.workflows import serve_page, write_page, write_patch
 
 LINK = "http://127.0.0.1:1/?token=secret"
@@ -104,7 +104,7 @@ def test_the_browser_gets_the_link_by_a_private_file(
     opened: Review, server: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     addresses: list[str] = []
-    monkeypatch.setattr(workflow.webbrowser, "open", addresses.append)
+    monkeypatch.setattr(webbrowser, "open", addresses.append)
     redirect = opened.folder / "open-review.html"
     redirect.write_text("left behind by a killed server")
 
