@@ -79,7 +79,7 @@ def confidence_penalty(p: list[float], y: list[float]) -> float:
 
 def cores2_in_the_middle(p: list[float], y: list[float]) -> float:
     each = [-math.log(x + 1e-8) for x in p]
-    return sum(y[c] * each[c] for c in range(K)) - sum(each) / K  # beta is 1, nothing has been seen
+    return sum(y[c] * each[c] for c in range(K)) - sum(each) / K  # beta is 1, no labels have been counted
 
 
 SLOW: dict[str, tuple[str, dict[str, Any], Callable[[list[float], list[float]], float]]] = {
@@ -128,14 +128,14 @@ CROSS_ENTROPY_LIMITS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "options"), CROSS_ENTROPY_LIMITS)
 def test_is_cross_entropy_in_the_limit_with_its_gradient(name: str, options: dict[str, Any]) -> None:
     logits, labels = logits_and_labels()
-    one, other = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     loss = make_loss(name, N, K, **options)
     loss.begin_epoch(100)
-    values, usual = loss(one, labels, INDEX), make_loss("cross-entropy", N, K)(other, labels, INDEX)
+    values, usual = loss(ours, labels, INDEX), make_loss("cross-entropy", N, K)(theirs, labels, INDEX)
     torch.testing.assert_close(values, usual, rtol=1e-5, atol=1e-5)
     values.sum().backward()
     usual.sum().backward()
-    torch.testing.assert_close(one.grad, other.grad, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=1e-5)
 
 
 def test_gce_with_q_1_is_half_the_absolute_error() -> None:

@@ -60,8 +60,8 @@ def state(engine: Engine) -> list[torch.Tensor]:
     return [value for net in engine.networks for value in net.state_dict().values()]
 
 
-def equal(one: Engine, other: Engine) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(state(one), state(other), strict=True))
+def equal(first: Engine, other: Engine) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(state(first), state(other), strict=True))
 
 
 def small(name: str, **options: Any) -> Recipe:
@@ -86,19 +86,19 @@ def test_equal_seeds_give_equal_weights_and_other_seeds_others(pool: Pool, small
 def test_global_random_states_stay_as_they_were(pool: Pool, small_net: Make) -> None:
     torch.manual_seed(11)
     before = torch.get_rng_state(), str(np.random.get_state()), random.getstate()  # noqa: NPY002
-    one = Engine(small("fine"), small_net, pool, device="cpu").fit()
+    first = Engine(small("fine"), small_net, pool, device="cpu").fit()
     assert torch.equal(torch.get_rng_state(), before[0])
     assert str(np.random.get_state()) == before[1]  # noqa: NPY002
     assert random.getstate() == before[2]
     torch.manual_seed(12)  # and what is outside does not reach inside
-    assert equal(one, Engine(small("fine"), small_net, pool, device="cpu").fit())
+    assert equal(first, Engine(small("fine"), small_net, pool, device="cpu").fit())
 
 
 def test_the_warm_up_of_standard_is_only_a_mark(pool: Pool, small_net: Make) -> None:
     marked = small("standard")
     plain = replace(marked, stages=(Stage(marked.epochs),))
-    one, other = (Engine(chosen, small_net, pool, device="cpu").fit() for chosen in (marked, plain))
-    assert equal(one, other)
+    first, other = (Engine(chosen, small_net, pool, device="cpu").fit() for chosen in (marked, plain))
+    assert equal(first, other)
 
 
 def test_only_kept_samples_are_learned_from(blobs: Any, small_net: Make) -> None:
@@ -136,8 +136,8 @@ def test_a_discarded_sample_returns(pool: Pool, small_net: Make) -> None:
 def test_a_selection_of_nobody_leaves_the_one_before(pool: Pool, small_net: Make) -> None:
     some, nobody = tuple((np.arange(len(pool)) < 60).tolist()), (False,) * len(pool)
     ear = Ear()
-    one = Recipe("mine", (Stage(3, Scripted((nobody, some, nobody))),))
-    engine = Engine(one, small_net, pool, device="cpu", callbacks=[ear]).fit()
+    chosen = Recipe("mine", (Stage(3, Scripted((nobody, some, nobody))),))
+    engine = Engine(chosen, small_net, pool, device="cpu", callbacks=[ear]).fit()
     assert [record["kept_fraction"] for record in engine.history] == [1.0, 0.5, 0.5]
     assert ear.selections[3][0] is ear.selections[2][0]
 
@@ -154,8 +154,8 @@ def test_two_networks_exchange_what_they_select(pool: Pool, small_net: Make) -> 
     halves = [tuple((np.arange(len(pool)) % 2 == half).tolist()) for half in (0, 1)]
     for exchange, expected in ((False, halves), (True, halves[::-1])):
         ear = Ear()
-        one = Recipe("mine", (Stage(1, Scripted(tuple(halves))),), networks=2, exchange=exchange)
-        engine = Engine(one, small_net, pool, device="cpu", callbacks=[ear]).fit()
+        chosen = Recipe("mine", (Stage(1, Scripted(tuple(halves))),), networks=2, exchange=exchange)
+        engine = Engine(chosen, small_net, pool, device="cpu", callbacks=[ear]).fit()
         assert [tuple(selection.keep.tolist()) for selection in ear.selections[1]] == expected
         first, second = (list(net.state_dict().values()) for net in engine.networks)
         assert not torch.equal(first[0], second[0])
@@ -163,8 +163,8 @@ def test_two_networks_exchange_what_they_select(pool: Pool, small_net: Make) -> 
 
 def test_a_restart_begins_with_fresh_networks(pool: Pool, small_net: Make) -> None:
     settings = Optimiser(lr=0.1, milestones=(1,))
-    one = Recipe("mine", (Stage(2), Stage(2, restart=True)), optimiser=settings)
-    engine = Engine(one, small_net, pool, device="cpu").fit()
+    chosen = Recipe("mine", (Stage(2), Stage(2, restart=True)), optimiser=settings)
+    engine = Engine(chosen, small_net, pool, device="cpu").fit()
     assert [record["lr"] for record in engine.history] == pytest.approx([0.1, 0.01, 0.1, 0.01])
     assert engine.history[2]["loss"] > engine.history[1]["loss"]
 
@@ -176,8 +176,8 @@ def test_targets_and_weights_of_a_selection_are_used(pool: Pool, small_net: Make
             n = len(evidence)
             return Selection(np.ones(n, dtype=bool), np.full(n, 2.0), target=np.zeros(n, dtype=np.int64))
 
-    one = Recipe("mine", (Stage(30, Relabel()),), optimiser=Optimiser(lr=0.1))
-    engine = Engine(one, small_net, pool, device="cpu").fit()
+    chosen = Recipe("mine", (Stage(30, Relabel()),), optimiser=Optimiser(lr=0.1))
+    engine = Engine(chosen, small_net, pool, device="cpu").fit()
     net = engine.networks[0].eval()
     assert (net(pool.inputs)[1].argmax(dim=1) == 0).all()
     assert engine.history[-1]["train_accuracy"] == pytest.approx((pool.codes == 0).double().mean().item(), abs=0.02)
@@ -185,8 +185,8 @@ def test_targets_and_weights_of_a_selection_are_used(pool: Pool, small_net: Make
 
 def test_a_last_batch_of_one_is_not_left_alone(pool: Pool, small_net: Make) -> None:
     keep = tuple((np.arange(len(pool)) < 17).tolist())
-    one = Recipe("mine", (Stage(1, Scripted((keep,))),), optimiser=Optimiser(batch_size=8))
-    engine = Engine(one, small_net, pool, device="cpu").fit()
+    chosen = Recipe("mine", (Stage(1, Scripted((keep,))),), optimiser=Optimiser(batch_size=8))
+    engine = Engine(chosen, small_net, pool, device="cpu").fit()
     assert sorted(len(rows) for rows, _ in engine.network_states[0].batches(Supervised(), 8)) == [8, 9]
     rows = torch.cat([rows for rows, _ in engine.network_states[0].batches(Supervised(), 8)])
     assert sorted(rows.tolist()) == list(range(17))
@@ -201,11 +201,11 @@ def test_a_loss_that_is_not_a_number_stops_with_a_sentence(pool: Pool, small_net
 
 
 def test_callbacks_hear_everything_and_listeners_the_epochs(pool: Pool, small_net: Make) -> None:
-    heard: list[str] = []
+    descriptions: list[str] = []
 
     class Listener:
         def begin(self, what: str, total: float) -> int:
-            heard.append(what)
+            descriptions.append(what)
             return 0
 
         def advance(self, handle: int, amount: float) -> None: ...
@@ -216,9 +216,9 @@ def test_callbacks_hear_everything_and_listeners_the_epochs(pool: Pool, small_ne
     with listening(Listener()):
         Engine(small("standard", epochs=3), small_net, pool, device="cpu", callbacks=[ear]).fit()
     assert ear.events == ["begin", "epoch 1", "epoch 2", "epoch 3", "end"]
-    assert heard[0] == "training by standard"
-    assert heard[1] == "epoch 1"
-    assert heard[2].startswith("epoch 2: loss ")
+    assert descriptions[0] == "training by standard"
+    assert descriptions[1] == "epoch 1"
+    assert descriptions[2].startswith("epoch 2: loss ")
 
 
 def test_the_inputs_are_not_copied_on_the_cpu(pool: Pool, small_net: Make) -> None:
@@ -236,8 +236,8 @@ def test_unknown_devices_and_precisions_get_a_sentence(pool: Pool, small_net: Ma
 
 
 def test_margins_are_those_of_the_training_passes_by_original_index(pool: Pool, small_net: Make) -> None:
-    """Against a slow account of what the step saw, batch by batch, over three epochs and a selection."""
-    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    """Against a slow sum over the training batches, over three epochs and a selection."""
+    batches: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     class Listening(torch.nn.Module):
         def __init__(self, net: torch.nn.Module) -> None:
@@ -247,22 +247,22 @@ def test_margins_are_those_of_the_training_passes_by_original_index(pool: Pool, 
         def forward(self, inputs: torch.Tensor) -> Any:
             features, logits = self.net(inputs)
             if self.training:
-                seen.append((inputs.detach(), logits.detach()))
+                batches.append((inputs.detach(), logits.detach()))
             return features, logits
 
     chosen = recipe("standard", warm_up=2, epochs=4, refresh=1).with_selector("aum")
     engine = Engine(chosen, lambda: Listening(small_net()), pool, device="cpu").fit()
     inputs, codes = pool.eval_inputs(slice(None)), pool.codes.tolist()
-    found: list[list[float]] = [[] for _ in codes]
-    for batch, logits in seen:
-        for row, said in zip(batch, logits, strict=True):
+    margins: list[list[float]] = [[] for _ in codes]
+    for batch, logits in batches:
+        for row, row_logits in zip(batch, logits, strict=True):
             [at] = (inputs == row).all(dim=1).nonzero()[:1].flatten().tolist()
-            others = [float(value) for code, value in enumerate(said) if code != codes[at]]
-            found[at].append(float(said[codes[at]]) - max(others))
+            others = [float(value) for code, value in enumerate(row_logits) if code != codes[at]]
+            margins[at].append(float(row_logits[codes[at]]) - max(others))
     history = engine.network_states[0].margins
     assert history is not None
     once = torch.unique(inputs, dim=0).shape[0] == len(inputs)
     assert once, "rows must be told apart by their content"
-    assert history.count.tolist() == [len(one) for one in found]
-    np.testing.assert_allclose(history.mean(), [np.mean(one) for one in found], atol=1e-4)
+    assert history.count.tolist() == [len(values) for values in margins]
+    np.testing.assert_allclose(history.mean(), [np.mean(values) for values in margins], atol=1e-4)
     assert Engine(recipe("fine"), small_net, pool, device="cpu").fit().network_states[0].margins is None

@@ -25,11 +25,11 @@ PLAIN = Optimiser("sgd", lr=0.05, momentum=0.0, weight_decay=0.0, batch_size=30)
 class Halves(BatchSelector):
     """The first network trusts the first half of the batch, the second the rest; remembers the batches."""
 
-    seen: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
+    batches: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
     kind: ClassVar[str] = "halves"
 
     def pick(self, logits: Sequence[Tensor], losses: Sequence[Tensor], epoch: int, batch: int) -> list[Tensor]:
-        self.seen.append((epoch, batch, len(losses[0])))
+        self.batches.append((epoch, batch, len(losses[0])))
         mask = torch.arange(len(losses[0])) < len(losses[0]) // 2
         return [mask, ~mask][: len(losses)]
 
@@ -38,8 +38,8 @@ def weights(engine: Engine) -> list[Tensor]:
     return [value for net in engine.networks for value in net.state_dict().values()]
 
 
-def close(one: Engine, other: Engine) -> bool:
-    return all(torch.allclose(a, b, atol=1e-6) for a, b in zip(weights(one), weights(other), strict=True))
+def close(first: Engine, other: Engine) -> bool:
+    return all(torch.allclose(a, b, atol=1e-6) for a, b in zip(weights(first), weights(other), strict=True))
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def plain_net() -> Make:
 def test_each_network_learns_from_what_the_other_picks(pool: Pool, plain_net: Make) -> None:
     for exchange, first in ((False, 0), (True, 1)):
         chosen = Halves()
-        one = Recipe("mine", (Stage(1, chosen),), networks=2, exchange=exchange, optimiser=PLAIN)
-        engine = Engine(one, plain_net, pool, device="cpu").fit()
-        assert chosen.seen == [(1, number, 30) for number in range(4)]
+        method = Recipe("mine", (Stage(1, chosen),), networks=2, exchange=exchange, optimiser=PLAIN)
+        engine = Engine(method, plain_net, pool, device="cpu").fit()
+        assert chosen.batches == [(1, number, 30) for number in range(4)]
         learned = [state.trained_on for state in engine.network_states]
         assert (learned[0] ^ learned[1]).all()
         generator = torch.Generator().manual_seed(int(np.random.SeedSequence(0).generate_state(2)[0]))
@@ -62,8 +62,8 @@ def test_each_network_learns_from_what_the_other_picks(pool: Pool, plain_net: Ma
 
 
 def test_a_picked_batch_is_learned_as_a_bare_loop_would(pool: Pool, plain_net: Make) -> None:
-    one = Recipe("mine", (Stage(1, Halves()),), optimiser=PLAIN)
-    engine = Engine(one, plain_net, pool, device="cpu").fit()
+    method = Recipe("mine", (Stage(1, Halves()),), optimiser=PLAIN)
+    engine = Engine(method, plain_net, pool, device="cpu").fit()
     with torch.random.fork_rng():
         torch.manual_seed(0)
         net = plain_net()
@@ -96,9 +96,9 @@ def test_an_empty_pick_leaves_the_network_as_it_is(pool: Pool, plain_net: Make) 
 
 
 def test_the_kept_fraction_of_co_teaching_follows_the_schedule(pool: Pool, plain_net: Make) -> None:
-    one = recipe("co-teaching", forget_rate=0.5, ramp=3).with_epochs(30)
-    one = replace(one, stages=(Stage(4, SmallestLosses(0.5, 3)),), optimiser=PLAIN)
-    engine = Engine(one, plain_net, pool, device="cpu").fit()
+    method = recipe("co-teaching", forget_rate=0.5, ramp=3).with_epochs(30)
+    method = replace(method, stages=(Stage(4, SmallestLosses(0.5, 3)),), optimiser=PLAIN)
+    engine = Engine(method, plain_net, pool, device="cpu").fit()
     assert [record["kept_fraction"] for record in engine.history] == pytest.approx([1.0, 22 / 30, 0.5, 0.5])
 
 
@@ -122,9 +122,11 @@ def test_pieces_of_a_batch_give_the_gradient_of_the_whole(pool: Pool, plain_net:
 
 
 def test_divide_mix_in_pieces_trains_too(pool: Pool, plain_net: Make) -> None:
-    one = recipe("dividemix").with_epochs(4)
-    one = replace(one, stages=tuple(replace(s, optimiser=replace(PLAIN, accumulate=7)) for s in one.stages))
-    history = Engine(one, plain_net, pool, device="cpu").fit().history
+    method = recipe("dividemix").with_epochs(4)
+    method = replace(
+        method, stages=tuple(replace(s, optimiser=replace(PLAIN, accumulate=7)) for s in method.stages)
+    )
+    history = Engine(method, plain_net, pool, device="cpu").fit().history
     assert all(np.isfinite(record["loss"]) for record in history)
 
 
@@ -143,8 +145,8 @@ class Remembers(Selector):
 
 def test_memory_belongs_to_a_network_and_survives_a_restart(pool: Pool, plain_net: Make) -> None:
     chosen = Remembers()
-    one = Recipe("mine", (Stage(2, chosen), Stage(1, chosen, restart=True)), networks=2, optimiser=PLAIN)
-    Engine(one, plain_net, pool, device="cpu").fit()
+    method = Recipe("mine", (Stage(2, chosen), Stage(1, chosen, restart=True)), networks=2, optimiser=PLAIN)
+    Engine(method, plain_net, pool, device="cpu").fit()
     assert chosen.counts == [1, 1, 2, 2, 3, 3]
 
 
@@ -180,9 +182,9 @@ def test_memory_of_a_loss_is_addressed_by_the_original_index(pool: Pool, plain_n
             return Selection(keep, np.ones(len(evidence)))
 
     elr = ComponentSpec("elr", {"beta": 0.5})
-    one = Recipe("mine", (Stage(1, loss=elr), Stage(1, Third(), elr)), optimiser=PLAIN)
+    method = Recipe("mine", (Stage(1, loss=elr), Stage(1, Third(), elr)), optimiser=PLAIN)
     memories: list[Tensor] = []
-    engine = Engine(one, plain_net, pool, device="cpu")
+    engine = Engine(method, plain_net, pool, device="cpu")
 
     class Watch(Callback):
         def on_epoch_end(self, engine: Engine, record: dict[str, Any]) -> None:
@@ -198,8 +200,8 @@ def test_an_empty_division_goes_on_with_the_one_before(pool: Pool, plain_net: Ma
     nobody = FromDetector("small-loss", {"head": None, "threshold": 1.0}, "all", soft=True)
     everybody = FromDetector("small-loss", {"head": None, "threshold": 0.0, "cut": "quantile"}, "all", soft=True)
     for select, kept in ((nobody, 1.0), (everybody, None)):
-        one = recipe("dividemix").with_epochs(4).with_selector(select)
-        engine = Engine(one, plain_net, pool, device="cpu").fit()
+        method = recipe("dividemix").with_epochs(4).with_selector(select)
+        engine = Engine(method, plain_net, pool, device="cpu").fit()
         assert all(np.isfinite(record["loss"]) for record in engine.history)
         if kept is not None:
             assert {record["kept_fraction"] for record in engine.history} == {kept}
@@ -217,15 +219,15 @@ def test_a_single_trusted_and_a_single_other_sample(pool: Pool, plain_net: Make)
             ) -> Selection:
                 return Selection(self.mask, np.full(len(evidence), 0.7))
 
-        one = recipe("dividemix").with_epochs(4).with_selector(Only(keep))
-        engine = Engine(one, plain_net, pool, device="cpu").fit()
+        method = recipe("dividemix").with_epochs(4).with_selector(Only(keep))
+        engine = Engine(method, plain_net, pool, device="cpu").fit()
         assert all(np.isfinite(record["loss"]) for record in engine.history)
 
 
 def test_the_optimiser_of_a_stage(pool: Pool, plain_net: Make) -> None:
     own = Optimiser("adam", lr=0.5, milestones=(1,))
-    one = Recipe("mine", (Stage(1), Stage(1, optimiser=own), Stage(1)), optimiser=PLAIN)
-    engine = Engine(one, plain_net, pool, device="cpu").fit()
+    method = Recipe("mine", (Stage(1), Stage(1, optimiser=own), Stage(1)), optimiser=PLAIN)
+    engine = Engine(method, plain_net, pool, device="cpu").fit()
     assert [record["lr"] for record in engine.history] == pytest.approx([0.05, 0.05, 0.05])
     assert engine.network_states[0].optimiser_name == "sgd"
     fading = replace(PLAIN, fade=(1, 3), late_momentum=0.5)
@@ -259,7 +261,7 @@ def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
     from eigenclean.train.data.scaling import image_scaling
 
     pool = Pool.from_arrays(images, np.arange(40) % 2, np.arange(2), scaling=image_scaling(images))
-    seen: list[Tensor] = []
+    inputs_of_passes: list[Tensor] = []
 
     class Recording(nn.Module):
         def __init__(self) -> None:
@@ -267,13 +269,13 @@ def test_augmentations_vary_what_is_learned_and_not_what_is_observed() -> None:
             self.inner = make_net("linear", (1, 8, 8), 2)
 
         def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-            seen.append(inputs.detach().clone())
+            inputs_of_passes.append(inputs.detach().clone())
             features, logits = self.inner(inputs)
             return features, logits
 
-    one = Recipe("mine", (Stage(1), Stage(1, FromDetector("fine"))), optimiser=replace(PLAIN, batch_size=40))
-    Engine(one, Recording, pool, augment=make_augment("crop-flip", pad=2), device="cpu").fit()
-    learned, observed, _ = seen
+    method = Recipe("mine", (Stage(1), Stage(1, FromDetector("fine"))), optimiser=replace(PLAIN, batch_size=40))
+    Engine(method, Recording, pool, augment=make_augment("crop-flip", pad=2), device="cpu").fit()
+    learned, observed, _ = inputs_of_passes
     assert torch.equal(observed, pool.eval_inputs(slice(0, 40)))
     assert observed.mean().abs() < 1e-5
     assert observed.std().item() == pytest.approx(1, abs=0.01)
@@ -287,9 +289,9 @@ def test_every_view_of_a_sample_is_varied_anew() -> None:
 
     images = np.random.default_rng(0).integers(0, 255, (20, 3, 8, 8), dtype=np.uint8)
     pool = Pool.from_arrays(images, np.arange(20) % 2, np.arange(2), scaling=image_scaling(images))
-    one = recipe("dividemix").with_epochs(2)
+    method = recipe("dividemix").with_epochs(2)
     for augment, alike in ((make_augment("crop-flip", pad=2), False), (None, True)):
-        engine = Engine(one, lambda: make_net("linear", (3, 8, 8), 2), pool, augment=augment, device="cpu").fit()
+        engine = Engine(method, lambda: make_net("linear", (3, 8, 8), 2), pool, augment=augment, device="cpu").fit()
         rows = torch.arange(10)
         batch = engine._runner.load_batch(engine.network_states[0], rows, MixMatch())
         assert len(batch.views) == 2

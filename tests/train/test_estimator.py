@@ -181,9 +181,9 @@ def test_fine_beats_standard_when_half_of_the_labels_are_noise() -> None:
     for seed in (0, 1):
         train, test, right, truth = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
         given = add_noise(right, "symmetric", 0.5, random_state=seed)
-        for name, found in scores.items():
+        for name, accuracies in scores.items():
             model = RobustClassifier(name, random_state=seed, device="cpu").fit(train, given)
-            found.append(float(model.score(test, truth)))
+            accuracies.append(float(model.score(test, truth)))
     assert np.mean(scores["fine"]) > 0.88
     assert np.mean(scores["fine"]) > np.mean(scores["standard"]) + 0.04
 
@@ -200,8 +200,8 @@ import eigenclean.losses, eigenclean.nets
 from eigenclean.errors import MissingExtra
 from eigenclean.train import Recipe, RobustClassifier, recipe
 from eigenclean.train.selectors import make_selector
-one = recipe("fine")
-assert Recipe.from_dict(one.to_dict()) == recipe("standard").with_selector("fine")
+fine = recipe("fine")
+assert Recipe.from_dict(fine.to_dict()) == recipe("standard").with_selector("fine")
 for call in (lambda: RobustClassifier().fit(np.eye(2), [0, 1]), lambda: RobustClassifier.load("x")):
     try:
         call()

@@ -145,8 +145,8 @@ def test_accuracies_of_all_of_each_and_among_five() -> None:
 
     inputs = np.tile(np.arange(12, dtype=np.float32), (4, 1))  # class 11 is the likeliest, then 10, …
     pool = Pool.from_arrays(inputs, np.array([11, 10, 7, 0]), np.arange(12))
-    found = accuracies([Fixed(2.0), Fixed(-1.0)], pool)
-    assert found == {"": 0.25, "_each": [0.25, 0.25], "_top5": 0.75}
+    by_suffix = accuracies([Fixed(2.0), Fixed(-1.0)], pool)
+    assert by_suffix == {"": 0.25, "_each": [0.25, 0.25], "_top5": 0.75}
 
 
 def test_a_split_takes_its_share_of_every_class() -> None:

@@ -145,9 +145,9 @@ def test_two_processes_select_what_one_does(tmp_path: Path) -> None:
     for n in (1, 2):
         together(tmp_path / str(n), n, names)
     for name in names:
-        one, two = (json.loads((tmp_path / f"{n}-{name}.json").read_text()) for n in (1, 2))
-        assert (one["processes"], two["processes"]) == (1, 2)
-        assert one["kept"] == two["kept"], name
-        for ours, theirs in zip(one["history"], two["history"], strict=True):
+        single, double = (json.loads((tmp_path / f"{n}-{name}.json").read_text()) for n in (1, 2))
+        assert (single["processes"], double["processes"]) == (1, 2)
+        assert single["kept"] == double["kept"], name
+        for ours, theirs in zip(single["history"], double["history"], strict=True):
             assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-3, abs=1e-4)
             assert ours["kept_fraction"] == pytest.approx(theirs["kept_fraction"])

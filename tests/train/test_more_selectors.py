@@ -110,15 +110,15 @@ def test_losses_are_averaged_over_the_window_by_original_index(case: tuple[Evide
     chosen, scaled = AveragedLosses(window=2), []
     for epoch, sure in enumerate((1.0, 2.0, 4.0), start=1):
         logits = logits_for(np.asarray(evidence.labels), wrong, sure)
-        found = chosen.select(replace(evidence, logits=logits), epoch, None, memory)
+        selection = chosen.select(replace(evidence, logits=logits), epoch, None, memory)
         losses = -np.log(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
         own = losses[np.arange(90), np.asarray(evidence.labels)]
         scaled.append((own - own.min()) / (own.max() - own.min()))
-    assert found.verdict is not None
-    np.testing.assert_allclose(found.verdict.score, -(scaled[1] + scaled[2]) / 2, atol=1e-12)
+    assert selection.verdict is not None
+    np.testing.assert_allclose(selection.verdict.score, -(scaled[1] + scaled[2]) / 2, atol=1e-12)
     assert memory["losses"].shape == (2, 90)
-    assert found.keep[~wrong].all()
-    assert not found.keep[wrong].any()
+    assert selection.keep[~wrong].all()
+    assert not selection.keep[wrong].any()
 
 
 def test_the_smaller_losses_are_the_trusted_ones(case: tuple[Evidence, Bools]) -> None:
@@ -136,11 +136,11 @@ def test_margins_are_divided_by_a_mixture_and_not_by_those_of_today(case: tuple[
     labels = np.asarray(evidence.labels)
     by_heart = 5 * np.eye(3)[labels]
     margins = np.where(wrong, -2.0, 3.0) + np.random.default_rng(1).normal(0, 0.3, len(labels))
-    found = AreaUnderMargin(soft=True).select(replace(evidence, logits=by_heart, margins=margins), 5, None, {})
-    assert np.array_equal(found.keep, ~wrong)
-    assert found.verdict is not None
-    assert np.array_equal(found.weight, found.verdict.p_clean)
-    assert np.array_equal(found.verdict.score, margins)
+    selection = AreaUnderMargin(soft=True).select(replace(evidence, logits=by_heart, margins=margins), 5, None, {})
+    assert np.array_equal(selection.keep, ~wrong)
+    assert selection.verdict is not None
+    assert np.array_equal(selection.weight, selection.verdict.p_clean)
+    assert np.array_equal(selection.verdict.score, margins)
     plain = AreaUnderMargin().select(replace(evidence, margins=margins), 5, None, {})
     assert (plain.weight == 1).all()
     assert plain.verdict is not None
@@ -152,10 +152,10 @@ def test_targets_of_the_two_losses(case: tuple[Evidence, Bools]) -> None:
     labels = np.asarray(evidence.labels)
     logits = np.asarray(evidence.logits).copy()
     logits[:5] = -4 * np.eye(3)[labels[:5]] + [0.1, 0.0, 0.05]  # not the label, but which of the others?
-    found = TwoLosses().select(replace(evidence, logits=logits), 7, None, {})
-    assert found.keep.all()
-    assert found.target is not None
-    target = np.asarray(found.target)
+    selection = TwoLosses().select(replace(evidence, logits=logits), 7, None, {})
+    assert selection.keep.all()
+    assert selection.target is not None
+    target = np.asarray(selection.target)
     np.testing.assert_allclose(target.sum(axis=1), 1)
     assert (target[~wrong].argmax(axis=1) == labels[~wrong]).all()
     assert (target[~wrong].max(axis=1) == 1).all()
@@ -206,11 +206,11 @@ def test_the_largest_late_set_is_the_core_that_guides_the_next_stage(case: tuple
 
 def test_crust_keeps_half_of_each_class_and_mostly_the_clean_ones(case: tuple[Evidence, Bools]) -> None:
     evidence, wrong = case
-    found = Crust().select(evidence, 1, None, {})
-    assert found.keep[wrong].mean() <= found.keep[~wrong].mean()
-    assert np.bincount(np.asarray(evidence.labels)[found.keep]).tolist() == [15, 15, 15]
-    assert found.weight[found.keep].mean() == pytest.approx(1)
-    assert (found.weight[~found.keep] == 0).all()
+    selection = Crust().select(evidence, 1, None, {})
+    assert selection.keep[wrong].mean() <= selection.keep[~wrong].mean()
+    assert np.bincount(np.asarray(evidence.labels)[selection.keep]).tolist() == [15, 15, 15]
+    assert selection.weight[selection.keep].mean() == pytest.approx(1)
+    assert (selection.weight[~selection.keep] == 0).all()
     wide = Crust(radius=9.0).select(evidence, 1, None, {})
     assert len(set(wide.weight[wide.keep].tolist())) == 1
 
@@ -219,8 +219,8 @@ def test_large_classes_are_divided(monkeypatch: pytest.MonkeyPatch, case: tuple[
     from eigenclean.train.selectors import crust
 
     monkeypatch.setattr(crust, "_BLOCK", 10)
-    found = Crust().select(case[0], 1, None, {})
-    assert np.bincount(np.asarray(case[0].labels)[found.keep]).tolist() == [15, 15, 15]
+    selection = Crust().select(case[0], 1, None, {})
+    assert np.bincount(np.asarray(case[0].labels)[selection.keep]).tolist() == [15, 15, 15]
 
 
 # All of them.
@@ -243,7 +243,7 @@ def examples() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("chosen", examples(), ids=lambda one: one.kind)
+@pytest.mark.parametrize("chosen", examples(), ids=lambda selector: selector.kind)
 def test_selectors_are_values(chosen: Any) -> None:
     back = selector_from_dict(chosen.to_dict())
     assert back == chosen
@@ -253,7 +253,9 @@ def test_selectors_are_values(chosen: Any) -> None:
     assert chosen.scaled(1.0) == chosen
 
 
-@pytest.mark.parametrize("chosen", [one for one in examples() if one.scope == "pool"], ids=lambda one: one.kind)
+@pytest.mark.parametrize(
+    "chosen", [one for one in examples() if one.scope == "pool"], ids=lambda selector: selector.kind
+)
 def test_pool_selectors_are_pure_and_cope_with_a_vanished_class(chosen: Any, case: tuple[Evidence, Bools]) -> None:
     evidence, _ = case
     features = np.maximum(np.asarray(evidence.logits), 0)

@@ -24,17 +24,22 @@ def test_a_setting_without_a_stage_holds_everywhere() -> None:
 @pytest.mark.parametrize(
     ("name", "setting", "value", "look"),
     [
-        ("fine", "stage.2.refresh", 7, lambda one: one.stages[1].refresh),
-        ("fine", "stage.1.epochs", 3, lambda one: one.stages[0].epochs),
-        ("gce", "stage.2.loss.q", 0.3, lambda one: one.stages[1].loss.options["q"]),
-        ("standard", "stage.2.loss", "elr", lambda one: one.stages[1].loss.name),
-        ("fine", "stage.2.select.threshold", 0.7, lambda one: one.stages[1].select.options["threshold"]),
-        ("fine", "stage.2.select.cut.max_iter", 9, lambda one: one.stages[1].select.options["cut.max_iter"]),
-        ("fine", "stage.2.select.learn_from", "all", lambda one: one.stages[1].select.learn_from),
-        ("co-teaching", "stage.1.select.ramp", 5, lambda one: one.stages[0].select.ramp),
-        ("dividemix", "stage.2.step.lambda_u", 3, lambda one: one.stages[1].step.options["lambda_u"]),
-        ("dividemix", "stage.2.batch_size", 8, lambda one: one.plan()[-1].optimiser.batch_size),
-        ("standard", "augment", "crop-flip", lambda one: one.augment),
+        ("fine", "stage.2.refresh", 7, lambda changed: changed.stages[1].refresh),
+        ("fine", "stage.1.epochs", 3, lambda changed: changed.stages[0].epochs),
+        ("gce", "stage.2.loss.q", 0.3, lambda changed: changed.stages[1].loss.options["q"]),
+        ("standard", "stage.2.loss", "elr", lambda changed: changed.stages[1].loss.name),
+        ("fine", "stage.2.select.threshold", 0.7, lambda changed: changed.stages[1].select.options["threshold"]),
+        (
+            "fine",
+            "stage.2.select.cut.max_iter",
+            9,
+            lambda changed: changed.stages[1].select.options["cut.max_iter"],
+        ),
+        ("fine", "stage.2.select.learn_from", "all", lambda changed: changed.stages[1].select.learn_from),
+        ("co-teaching", "stage.1.select.ramp", 5, lambda changed: changed.stages[0].select.ramp),
+        ("dividemix", "stage.2.step.lambda_u", 3, lambda changed: changed.stages[1].step.options["lambda_u"]),
+        ("dividemix", "stage.2.batch_size", 8, lambda changed: changed.plan()[-1].optimiser.batch_size),
+        ("standard", "augment", "crop-flip", lambda changed: changed.augment),
     ],
 )
 def test_everything_can_be_changed(name: str, setting: str, value: Any, look: Any) -> None:

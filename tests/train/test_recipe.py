@@ -22,13 +22,13 @@ MINE = Recipe(
 )
 
 
-@pytest.mark.parametrize("one", [MINE, *(recipe(name) for name in RECIPES)], ids=lambda one: one.name)
-def test_a_recipe_survives_json(one: Recipe) -> None:
-    back = Recipe.from_dict(json.loads(json.dumps(one.to_dict())))
-    assert back == one
-    assert back.name == one.name
-    assert repr(back) == repr(one)
-    assert hash(back) == hash(one)
+@pytest.mark.parametrize("original", [MINE, *(recipe(name) for name in RECIPES)], ids=lambda value: value.name)
+def test_a_recipe_survives_json(original: Recipe) -> None:
+    back = Recipe.from_dict(json.loads(json.dumps(original.to_dict())))
+    assert back == original
+    assert back.name == original.name
+    assert repr(back) == repr(original)
+    assert hash(back) == hash(original)
 
 
 def test_fine_is_standard_with_another_selector() -> None:

@@ -46,11 +46,11 @@ def test_the_detector_learns_from_the_samples_kept_before(evidence: Evidence) ->
     taught = FINE().fit(evidence.features, evidence.labels, sample_weight=keep)
     expected = taught.score_samples(evidence.features, evidence.labels)
     kept = FromDetector("fine").select(evidence, 1, before, {}).verdict
-    everyone = FromDetector("fine", learn_from="all").select(evidence, 1, before, {}).verdict
+    all_samples = FromDetector("fine", learn_from="all").select(evidence, 1, before, {}).verdict
     assert kept is not None
-    assert everyone is not None
+    assert all_samples is not None
     assert np.array_equal(kept.score, expected)
-    assert not np.array_equal(everyone.score, expected)
+    assert not np.array_equal(all_samples.score, expected)
 
 
 def test_discarded_samples_can_return(evidence: Evidence) -> None:
@@ -86,22 +86,24 @@ def test_the_judge_sees_vectors_themselves_and_fine_what_the_network_makes_of_th
     given = np.where(wrong, (right + 1) % 3, right)
     inputs = 4 * np.eye(3)[right] + rng.normal(size=(300, 3))
     by_heart = 9 * np.eye(3)[given] + rng.normal(size=(300, 3))  # a hidden layer that knows the given labels
-    seen = Evidence(ids=np.arange(300), labels=given, features=by_heart, inputs=inputs)
-    judged = make_selector("judge").select(seen, 1, None, {})
+    evidence = Evidence(ids=np.arange(300), labels=given, features=by_heart, inputs=inputs)
+    judged = make_selector("judge").select(evidence, 1, None, {})
     assert judged.keep[wrong].mean() < 0.2 and judged.keep[~wrong].mean() > 0.9
-    blind = make_selector("judge").select(replace(seen, inputs=None), 1, None, {})  # images: there is nothing else
+    blind = make_selector("judge").select(
+        replace(evidence, inputs=None), 1, None, {}
+    )  # images: there is nothing else
     assert blind.keep[wrong].mean() > 0.9
-    fine = make_selector("fine").select(seen, 1, None, {})
-    alone = make_selector("fine").select(replace(seen, inputs=None), 1, None, {})
+    fine = make_selector("fine").select(evidence, 1, None, {})
+    alone = make_selector("fine").select(replace(evidence, inputs=None), 1, None, {})
     assert np.array_equal(fine.keep, alone.keep)
 
 
 def test_inputs_are_evidence_if_they_are_vectors(pool: Pool, small_net: Callable[[], torch.nn.Module]) -> None:
     rows = np.array([5, 60])
-    seen = collect_evidence(small_net(), pool, ("inputs", "features"), rows)
-    assert seen.inputs is not None and seen.features is not None
-    assert np.array_equal(seen.inputs, np.asarray(pool.inputs)[rows])
-    assert seen.features.shape == (2, 16)
+    evidence = collect_evidence(small_net(), pool, ("inputs", "features"), rows)
+    assert evidence.inputs is not None and evidence.features is not None
+    assert np.array_equal(evidence.inputs, np.asarray(pool.inputs)[rows])
+    assert evidence.features.shape == (2, 16)
     assert collect_evidence(small_net(), pool, ("features",)).inputs is None
     images = Pool.from_arrays(np.zeros((4, 1, 8, 8), np.float32), np.arange(4) % 2, np.array([0, 1]))
     net = make_net("small-cnn", (1, 8, 8), 2)

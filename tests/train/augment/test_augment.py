@@ -100,15 +100,15 @@ def large() -> Tensor:
 
 def test_equal_seeds_give_equal_images_and_the_global_state_is_left_alone(augment: Any) -> None:
     state = torch.get_rng_state()
-    one, other = augment(large(), generator_of(3)), augment(large(), generator_of(3))
-    assert torch.equal(one, other)
+    first, second = augment(large(), generator_of(3)), augment(large(), generator_of(3))
+    assert torch.equal(first, second)
     assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_the_generator_moves_on(augment: Any) -> None:
     generator = generator_of(3)
-    one, other = augment(large(), generator), augment(large(), generator)
-    assert torch.equal(one, other) == (type(augment).__name__ == "Unchanged")
+    first, second = augment(large(), generator), augment(large(), generator)
+    assert torch.equal(first, second) == (type(augment).__name__ == "Unchanged")
 
 
 def test_images_are_not_changed(augment: Any) -> None:
