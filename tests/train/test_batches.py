@@ -1,6 +1,7 @@
 """Batches of an epoch: every row in its turn, none alone, the rest beside the kept samples."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,19 +97,28 @@ def test_without_a_rest_of_its_own_a_selection_leaves_all_that_is_not_kept() -> 
     assert all(rows is None for _, rows in state.batches(make_step("supervised"), 3))
 
 
+def weights_and_targets(selection: Selection) -> tuple[list[float] | None, list[Any]]:
+    state = network_state(selection)
+    return None if state.weight is None else state.weight.tolist(), state.target.tolist()
+
+
 def test_weights_are_left_out_when_they_all_are_one_and_targets_follow_the_selection() -> None:
-    weight = np.where(np.arange(6) < 3, 1.0, 0.25)
-    state = network_state(Selection(np.arange(6) < 3, weight))
-    assert state.weight is None  # only the weights of kept samples matter
-    assert state.target.tolist() == [0, 1, 0, 1, 0, 1]
-    soft = np.full((6, 2), 0.5)
-    state.set_selection(Selection(np.arange(6) < 4, weight, target=soft))
-    assert state.weight is not None and state.weight.tolist() == weight.tolist()
-    assert state.target.dtype == torch.float32 and state.target.tolist() == soft.tolist()
-    state.set_selection(Selection(np.arange(6) < 4, weight, target=np.zeros(6, dtype=np.int64)))
-    assert state.target.dtype == torch.int64 and not state.target.any()
+    weight, soft = np.where(np.arange(6) < 3, 1.0, 0.25), np.full((6, 2), 0.5)
+    labels = [0, 1, 0, 1, 0, 1]
+    assert weights_and_targets(Selection.all_samples(6)) == (None, labels)
+    assert weights_and_targets(Selection(np.arange(6) < 3, weight)) == (None, labels)  # those kept have weight 1
+    assert weights_and_targets(Selection(np.arange(6) < 4, weight)) == (weight.tolist(), labels)
+    assert weights_and_targets(Selection(np.arange(6) < 3, weight, target=soft)) == (None, soft.tolist())
+    hard = Selection(np.arange(6) < 3, weight, target=np.zeros(6, dtype=np.int64))
+    assert weights_and_targets(hard) == (None, [0] * 6)
+
+
+def test_a_new_selection_replaces_weights_and_targets_of_the_old_one() -> None:
+    state = network_state(Selection(np.arange(6) < 4, np.full(6, 0.5), target=np.full((6, 2), 0.5)))
+    assert state.target.dtype == torch.float32
     state.set_selection(Selection.all_samples(6))
-    assert state.weight is None and state.target.tolist() == [0, 1, 0, 1, 0, 1]
+    assert state.weight is None
+    assert state.target.tolist() == [0, 1, 0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(("n_kept", "n_rest", "size"), [(10, 5, 4), (1, 0, 8), (0, 9, 3)])
