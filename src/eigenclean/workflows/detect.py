@@ -100,7 +100,7 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     summary = run_detect(DetectRequest("iris", Path(folder), MethodOptions("fine")))
+    ...     summary = run_detect(DetectRequest("wine", Path(folder), MethodOptions("fine")))
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['report.html', 'report.json', 'summary.json', 'verdict.parquet']
     """

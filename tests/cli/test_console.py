@@ -1,0 +1,97 @@
+"""The console: progress as bars, the library's warnings as notes, tables that keep their numbers whole."""
+
+import json
+import warnings
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress, Task
+
+from eigenclean.cli import console as module
+from eigenclean.cli.console import Rate, _Bars, mention, print_json, print_whole, say, table, working
+from eigenclean.errors import EigencleanWarning
+from eigenclean.progress import track
+
+
+def test_results_and_messages_are_apart_and_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "[bold]" + "word " * 60 + "[/bold]"
+    say(long)
+    mention("note " + long)
+    out, err = capsys.readouterr()
+    assert (out, err) == (f"{long}\n", f"note {long}\n")
+
+
+def test_json_is_one_document_without_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"name": "Überraschung", "share": 0.5})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"name": "Überraschung", "share": 0.5} and "Ü" in out
+    with pytest.raises(ValueError, match="Out of range"):
+        print_json({"share": float("nan")})
+
+
+def test_our_warnings_are_notes_and_others_stay_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(UserWarning, match="somebody else's"), working():
+        for _ in range(2):
+            warnings.warn("few samples", EigencleanWarning, stacklevel=1)
+        warnings.warn("somebody else's", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "note: few samples\nnote: few samples\n"
+
+
+def test_the_former_way_to_warn_comes_back() -> None:
+    before = warnings.showwarning
+    with pytest.raises(RuntimeError), working():
+        assert warnings.showwarning is not before
+        raise RuntimeError
+    assert warnings.showwarning is before
+
+
+def test_bars_follow_the_work() -> None:
+    progress = Progress(console=Console(file=StringIO()))
+    bars = _Bars(progress)
+    handle = bars.begin_counting("embedding", 10, "images")
+    bars.advance(handle, 4)
+    assert (progress.tasks[0].completed, progress.tasks[0].total, progress.tasks[0].fields) == (
+        4,
+        10,
+        {"unit": "images"},
+    )
+    other = bars.begin("judging", 3)
+    bars.end(handle)
+    assert [task.id for task in progress.tasks] == [other]
+
+
+@pytest.mark.parametrize(
+    ("speed", "unit", "text"),
+    [
+        (None, "images", ""),
+        (3.25, None, ""),
+        (3.25, "images", "4 of 10 images, 3.2/s"),
+        (25.4, "texts", "4 of 10 texts, 25/s"),
+    ],
+)
+def test_a_rate_is_shown_for_work_that_is_counted(
+    monkeypatch: pytest.MonkeyPatch, speed: float | None, unit: str | None, text: str
+) -> None:
+    progress = Progress(console=Console(file=StringIO()))
+    fields: dict[str, Any] = {} if unit is None else {"unit": unit}
+    progress.add_task("work", total=10, completed=4, **fields)
+    monkeypatch.setattr(Task, "speed", property(lambda task: speed))
+    assert Rate().render(progress.tasks[0]).plain == text
+
+
+def test_without_a_terminal_there_are_no_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    with working():
+        assert list(track([1, 2, 3], "counting")) == [1, 2, 3]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_wide_table_is_not_broken(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(module, "console", Console(width=30, highlight=False))
+    wide = table(None, "name", *(f"column {i}" for i in range(8)))
+    wide.add_row("row", *(f"{i}.123456789" for i in range(8)))
+    print_whole(wide)
+    header, row = capsys.readouterr().out.splitlines()
+    assert row.split() == ["row", *(f"{i}.123456789" for i in range(8))]
+    assert header.split("  ")[0].strip() == "name"
