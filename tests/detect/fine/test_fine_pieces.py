@@ -194,7 +194,7 @@ def test_part_of_the_classes_can_be_judged(cut: str) -> None:
     some = y < 3
     verdict = FINE(cut=cut, threshold=0.7).partial_fit(X, y).judge(X[some], y[some])
     assert len(verdict) == some.sum()
-    assert (verdict.suggested[verdict.flagged] > 2).any()  # rivals may be classes that are not among these
+    assert (verdict.suggested[verdict.flagged] > 2).any()  # the alternative may be a class that is not among these
 
 
 def test_clones_start_afresh() -> None:
