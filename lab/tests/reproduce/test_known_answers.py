@@ -78,7 +78,7 @@ def test_differences_between_rows_are_paired_by_seed() -> None:
     last = gaps(table, "ours", "theirs", LAST)["S20"]
     assert last.mean == pytest.approx(-2.0) and last.paper is None
     reverse = gaps(table, "theirs", "ours", ACCURACY)["S20"]
-    assert (reverse.mean, reverse.paper) == (pytest.approx(-5.0), pytest.approx(-10.0))
+    assert reverse.mean == pytest.approx(-5.0) and reverse.paper == pytest.approx(-10.0)
 
 
 def test_the_first_metric_decides_about_a_ranking_and_the_others_are_reported() -> None:
