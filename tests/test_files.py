@@ -4,12 +4,25 @@ import errno
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from eigenclean.errors import InvalidOption
-from eigenclean.files import make_folder, replacing, write_json, write_text
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import (
+    make_folder,
+    move_into_place,
+    reading_arrays,
+    remove,
+    replacing,
+    sweep,
+    temporary_beside,
+    write_json,
+    write_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -129,3 +142,94 @@ def test_json(tmp_path: Path) -> None:
         write_json(tmp_path / "a.json", {"b": float("nan")})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"b": [1, None], "a": "ä"}
     assert names(tmp_path) == ["a.json"]
+
+
+def test_a_temporary_neighbour_is_gone_after_the_block_unless_it_was_moved(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "a"
+    with temporary_beside(target) as temporary:
+        assert temporary.parent == target.parent and not temporary.exists()
+        temporary.mkdir()
+        (temporary / "half").write_text("x")
+    assert names(target.parent) == []
+    with temporary_beside(target) as temporary:
+        temporary.write_text("whole")
+        move_into_place(temporary, target)
+    assert names(target.parent) == ["a"] and target.read_text() == "whole"
+    with pytest.raises(KeyboardInterrupt), temporary_beside(target) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert names(target.parent) == ["a"] and target.read_text() == "whole"
+    with pytest.raises(InvalidOption, match=r"cannot write .*No space left"), temporary_beside(target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("old", ["nothing", "file", "folder"])
+@pytest.mark.parametrize("new", ["file", "folder"])
+def test_whatever_was_there_is_replaced(old: str, new: str, tmp_path: Path) -> None:
+    target, finished = tmp_path / "run", tmp_path / ".new.tmp"
+    for path, kind in ((target, old), (finished, new)):
+        if kind == "file":
+            path.write_text(path.name)
+        elif kind == "folder":
+            path.mkdir()
+            (path / path.name).write_text("x")
+    move_into_place(finished, target)
+    assert names(tmp_path) == ["run"]
+    assert target.is_file() if new == "file" else names(target) == [".new.tmp"]
+
+
+def test_removing_a_link_leaves_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "kept").write_text("x")
+    (tmp_path / "link").symlink_to("folder")
+    remove(tmp_path / "link")
+    remove(tmp_path / "absent")
+    assert names(tmp_path) == ["folder"] and names(tmp_path / "folder") == ["kept"]
+    remove(tmp_path / "folder")
+    assert names(tmp_path) == []
+
+
+def test_only_temporary_files_of_dead_processes_are_swept(tmp_path: Path) -> None:
+    finished = subprocess.Popen([sys.executable, "-c", ""])
+    finished.wait()
+    dead, alive = finished.pid, os.getpid()
+    kept = [f".a.{alive}.0a1b.tmp", ".a.notes.tmp", f"a.{dead}.0a1b.tmp", f".a.{dead}.0a1b", f".a.{10**30}.0a.tmp"]
+    for name in (*kept, f".a.{dead}.0a1b.tmp", f".b.c.{dead}.old.tmp"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / f".folder.{dead}.0a1b.tmp").mkdir()
+    (tmp_path / f".folder.{dead}.0a1b.tmp" / "half").write_text("x")
+    sweep(tmp_path)
+    assert names(tmp_path) == sorted(kept)
+
+
+def test_arrays_cut_at_every_byte_are_one_sentence(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(4))
+    np.savez(tmp_path / "a.npz", x=np.arange(4))
+    for name in ("a.npy", "a.npz"):
+        content = (tmp_path / name).read_bytes()
+        path = tmp_path / f"cut{Path(name).suffix}"
+        for end in range(len(content)):
+            path.write_bytes(content[:end])
+            with (
+                pytest.raises(
+                    InvalidData, match=r"cut\.np[yz] is not a readable \.np[yz] file of labels; write it"
+                ),
+                reading_arrays(path, "labels") as arrays,
+            ):
+                np.asarray(arrays if name == "a.npy" else arrays["x"])
+
+
+def test_pickled_objects_in_arrays_are_not_loaded(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InvalidData, match="not a readable"), reading_arrays(tmp_path / "a.npy", "labels"):
+        pass
+    np.savez(tmp_path / "a.npz", x=np.array([{}], dtype=object))
+    with pytest.raises(InvalidData, match="not a readable"), reading_arrays(tmp_path / "a.npz", "labels") as arrays:
+        np.asarray(arrays["x"])
+
+
+def test_errors_of_the_caller_are_its_own(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    with pytest.raises(InvalidData, match="too few"), reading_arrays(tmp_path / "a.npy", "labels") as array:
+        assert array.tolist() == [0, 1, 2]
+        raise InvalidData("too few")
