@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -50,3 +51,30 @@ def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(96)), raising=False)
     assert n_threads() == 8
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_items_are_taken_only_as_results_are(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The items may be blocks that are read from a disk, of which memory holds few."""
+    monkeypatch.setattr("eigenclean.threads.n_threads", lambda: threads)
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(50):
+            taken.append(item)
+            yield item
+
+    results = in_threads(lambda item: -item, items())
+    assert taken == []
+    for number, result in enumerate(results):
+        assert result == -number
+        assert len(taken) <= number + 1 + threads
+        if number == 10:
+            break
+    assert len(taken) < 50
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_nothing_to_do(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eigenclean.threads.n_threads", lambda: threads)
+    assert list(in_threads(abs, [])) == []

@@ -5,9 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.cluster import KMeans
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.detect.cuts import BetaCut, Cut, FixedCut, GaussianCut, KMeansCut, QuantileCut, make_cut
+from eigenclean.detect.cuts import (
+    BetaCut,
+    Cut,
+    FixedCut,
+    GaussianCut,
+    KMeansCut,
+    PosteriorCut,
+    QuantileCut,
+    make_cut,
+)
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.errors import InvalidOption
 
@@ -192,3 +202,32 @@ def test_percentile_is_the_rank_among_the_class_own_scores() -> None:
     cut = KMeansCut().fit(scores, groups, 3)
     percentiles = cut.percentile(np.array([-1.0, 0.5, 2.0, 9.0, 15.0]), np.array([0, 0, 0, 1, 1]))
     np.testing.assert_allclose(percentiles, [0.0, 0.5, 1.0, 0.0, 0.5], atol=0.04)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kmeans_centres_are_those_of_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.concatenate([rng.normal(0.2, 0.1, 60), rng.normal(0.8, 0.15, 140)])
+    cut = KMeansCut().fit(scores, np.zeros(200, dtype=np.intp))
+    expected = KMeans(2, n_init=20, random_state=0).fit(scores[:, None]).cluster_centers_.ravel()
+    np.testing.assert_allclose(cut.centres_[0], np.sort(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("cut", [GaussianCut(), BetaCut(), KMeansCut(), FixedCut(at=0.6), QuantileCut()], ids=str)
+def test_the_boundary_parts_what_is_kept_from_what_is_flagged(cut: Cut, threshold: float) -> None:
+    scores, groups, _ = bimodal()
+    boundary = cut.fit(scores, groups).boundary(threshold)
+    rows = np.isfinite(boundary)[groups]
+    kept = cut.p_clean(scores, groups) > threshold
+    for k in np.flatnonzero(np.isnan(boundary)):  # no boundary: the class is kept or flagged whole
+        assert len(set(kept[groups == k].tolist())) == 1
+    at_edge = np.isclose(scores, boundary[groups], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(kept[rows & ~at_edge], (scores > boundary[groups])[rows & ~at_edge])
+
+
+def test_the_posterior_is_the_logistic_function_and_small_classes_are_kept_whole() -> None:
+    scores, groups = np.array([-2.0, 0.0, 3.0, -5.0, 5.0]), np.array([0, 0, 0, 1, 1])
+    cut = PosteriorCut(min_samples=3).fit(scores, groups)
+    np.testing.assert_allclose(cut.p_clean(scores, groups)[:3], 1 / (1 + np.exp(-scores[:3])))
+    np.testing.assert_array_equal(cut.p_clean(scores, groups)[3:], 1.0)
