@@ -1,4 +1,4 @@
-"""Several threads at work on a list: NumPy lets others run while it calculates."""
+"""A thread pool with ordered results: NumPy releases the interpreter lock during its arithmetic."""
 
 import os
 from collections import deque
@@ -8,18 +8,18 @@ from typing import TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
-_MOST = 8  # beyond it, memory is what everybody waits for
+_MAX_THREADS = 8  # more threads are limited by the bandwidth of the memory
 
 
 def n_threads() -> int:
-    """How many are welcome: what ``OMP_NUM_THREADS`` allows, or else one a core."""
+    """Return how many threads to use: ``OMP_NUM_THREADS`` if it is set, else one per core, and at most eight."""
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MOST, cores, max(1, int(allowed)) if allowed.isdecimal() else cores)
+    return min(_MAX_THREADS, cores, max(1, int(allowed)) if allowed.isdecimal() else cores)
 
 
 def in_threads(function: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
-    """``function(item)`` for each item, in order; no more results are held than there are threads.
+    """Yield ``function(item)`` for each item, in order; at most one result per thread is held.
 
     >>> list(in_threads(abs, [-1, 2, -3]))
     [1, 2, 3]
@@ -28,7 +28,7 @@ def in_threads(function: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
     if threads == 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(threads, thread_name_prefix="working") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="in_threads") as pool:
         pending: deque[Future[U]] = deque()
         for item in items:
             if len(pending) == threads:

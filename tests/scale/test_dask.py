@@ -23,7 +23,8 @@ distributed = pytest.importorskip("distributed", reason="the dask engine needs e
 threadpoolctl = pytest.importorskip("threadpoolctl", reason="scikit-learn depends on it")
 da = pytest.importorskip("dask.array", reason="the dask engine needs eigenclean[dask]")
 
-from eigenclean.scale import dask as engine  # noqa: E402
+from eigenclean.scale import dask_blocks  # noqa: E402
+from eigenclean.scale.cluster import worker_memory  # noqa: E402
 from eigenclean.scale.dask import cluster, judge_dask  # noqa: E402
 
 Data = tuple[Array, Array]
@@ -95,9 +96,9 @@ def test_features_are_read_once_if_the_workers_have_room(
         reads.append(start)
         return read(reader, start, stop, name)
 
-    read = engine._read
-    monkeypatch.setattr(engine, "_read", counted)
-    monkeypatch.setattr(engine, "_memory_of_workers", lambda: room)
+    read = dask_blocks._read_finite
+    monkeypatch.setattr(dask_blocks, "_read_finite", counted)
+    monkeypatch.setattr("eigenclean.scale.dask.worker_memory", lambda: room)
     done = judge_dask(open_source(tmp_path / "x.npy", labels=y), judge=detector("fine"))
     assert_same(done.compute(), detector("fine").judge(X, y))
     assert len(set(reads)) == 6
@@ -135,7 +136,7 @@ def test_no_scheduler_there(
     noisy: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = noisy
-    monkeypatch.setattr("eigenclean.scale.dask._PATIENCE", "1s")
+    monkeypatch.setattr("eigenclean.scale.cluster._CONNECT_TIMEOUT", "1s")
     np.savez(tmp_path / "x.npz", features=X, labels=y)
     arguments = ["detect", str(tmp_path / "x.npz"), "--out", str(tmp_path / "o"), "--engine", "dask"]
     assert run([*arguments, "--scheduler", "tcp://127.0.0.1:9"]) == 2
@@ -155,7 +156,7 @@ def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.Mon
     with cluster(workers=2) as client:
         pids = list(client.run(os.getpid).values())
         n_sums = 0
-        total = engine.DaskBlocks.total
+        total = dask_blocks.DaskBlocks.total
 
         def total_without_a_worker(self: Any, *args: Any, **kwargs: Any) -> Any:
             nonlocal n_sums
@@ -164,7 +165,7 @@ def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.Mon
                 os.kill(pids[0], signal.SIGKILL)
             return total(self, *args, **kwargs)
 
-        monkeypatch.setattr(engine.DaskBlocks, "total", total_without_a_worker)
+        monkeypatch.setattr(dask_blocks.DaskBlocks, "total", total_without_a_worker)
         done = judge_dask(source, judge=detector("judge", rounds=2))
         assert n_sums > 3, "the run was over before the worker was killed"
         assert_same(done.compute(), expected)
@@ -181,11 +182,11 @@ def test_the_command_with_an_address(noisy: Data, tmp_path: Path) -> None:
     in_memory = Verdict.load(out)
     with cluster(workers=1) as client:
         address = client.scheduler_info()["address"]
-        assert engine._memory_of_workers() > 10**8
+        assert worker_memory() > 10**8
         kept = client.run(lambda: os.environ["MALLOC_MMAP_THRESHOLD_"])
         assert set(kept.values()) == {str(1 << 25)}
         assert run([*common, "--engine", "dask", "--scheduler", address]) == 0
-    assert engine._memory_of_workers() == 0
+    assert worker_memory() == 0
     assert (out / "verdict.parquet").is_dir()
     assert_same(Verdict.load(out), in_memory)
     summary = json.loads((out / "summary.json").read_text())

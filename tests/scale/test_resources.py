@@ -17,7 +17,8 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of the root of the file system."""
     (tmp_path / "proc").mkdir()
     (tmp_path / "sys" / "fs" / "cgroup").mkdir(parents=True)
-    monkeypatch.setattr(resources, "Path", lambda path: tmp_path / str(path).lstrip("/"))
+    monkeypatch.setattr(resources, "_MEMINFO", tmp_path / "proc" / "meminfo")
+    monkeypatch.setattr(resources, "_CGROUP", tmp_path / "sys" / "fs" / "cgroup")
     return tmp_path
 
 

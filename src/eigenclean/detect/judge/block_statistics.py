@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints
-from eigenclean.detect.folds import folds_by
+from eigenclean.detect.folds import folds_of_hashes
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
 from eigenclean.detect.judge.noise_model import NoiseModel
@@ -18,7 +18,7 @@ ClassSums = tuple[Float64s, Float64s]  # sums, folds x K x d, and counts, folds 
 
 def normalise(features: Array, row_hashes: NDArray[np.uint64], normalizer: RowNormalizer, n_folds: int) -> UnitRows:
     """Normalised rows, assigned to folds by their content hashes."""
-    return UnitRows(features, folds_by(row_hashes, n_folds), normalizer)
+    return UnitRows(features, folds_of_hashes(row_hashes, n_folds), normalizer)
 
 
 def zero_class_sums(n_folds: int, k: int, d: int) -> ClassSums:
