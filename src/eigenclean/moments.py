@@ -48,11 +48,11 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
 
     def multiply(vector: Array) -> Array:
         product = np.zeros(d)
-        for part in row_chunks(n, d * rows.itemsize, _CACHED):  # read from memory once, multiplied twice
-            inner = rows[part] @ vector
+        for chunk in row_chunks(n, d * rows.itemsize, _CACHED):  # read from memory once, multiplied twice
+            inner = rows[chunk] @ vector
             if weights is not None:
-                inner *= weights[part]
-            product += inner @ rows[part]
+                inner *= weights[chunk]
+            product += inner @ rows[chunk]
         return product
 
     # The mean is nearly the first eigenvector of uncentred data, and that of some rows is nearly the mean: a start
@@ -138,9 +138,9 @@ class ClassMoments:
         by_class = ClassRows.of(codes, k)
         for j in np.flatnonzero(by_class.counts).tolist():
             rows = by_class[j]
-            for part in row_chunks(len(rows), d * dtype.itemsize):
-                block = gather(features, rows[part], dtype)
-                weight = None if weights is None else weights[rows[part]].astype(np.float64)
+            for chunk in row_chunks(len(rows), d * dtype.itemsize):
+                block = gather(features, rows[chunk], dtype)
+                weight = None if weights is None else weights[rows[chunk]].astype(np.float64)
                 counts[j] += len(block) if weight is None else weight.sum()
                 scaled = block if weight is None else block * np.sqrt(weight).astype(dtype)[:, None]
                 sums[j] += block.sum(axis=0, dtype=np.float64) if weight is None else weight @ block
@@ -190,11 +190,11 @@ class ClassMoments:
             np.zeros((len(classes), self.n_features)),
             np.zeros((len(classes), self.n_features, self.n_features)),
         )
-        for part, factor in ((self, 1.0), (other, sign)):
-            at = np.searchsorted(classes, part.classes)
-            total.counts[at] += factor * part.counts
-            total.sums[at] += factor * part.sums
-            total.seconds[at] += factor * part.seconds
+        for moments, factor in ((self, 1.0), (other, sign)):
+            at = np.searchsorted(classes, moments.classes)
+            total.counts[at] += factor * moments.counts
+            total.sums[at] += factor * moments.sums
+            total.seconds[at] += factor * moments.seconds
         return total
 
 

@@ -81,16 +81,16 @@ class Decision:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        given = [name for name, value in dataclasses.asdict(self).items() if value is not None]
-        if len(given) != 1:
+        options = [name for name, value in dataclasses.asdict(self).items() if value is not None]
+        if len(options) != 1:
             raise InvalidOption(
                 "decision: give exactly one of threshold, max_false_flags and budget, "
-                f"got {' and '.join(given) or 'none'}"
+                f"got {' and '.join(options) or 'none'}"
             )
-        if given[0] == "budget":
+        if options[0] == "budget":
             _check_budget(self.budget)
         else:
-            _check_share(self.value, given[0])
+            _check_share(self.value, options[0])
 
     @property
     def rule(self) -> str:

@@ -9,7 +9,7 @@ from eigenclean.arrays import Array, Ints, row_chunks
 def content_folds(features: Array, n_folds: int) -> Ints:
     """Return the fold of each row, 0..n_folds-1, as a hash of its values.
 
-    Cross-fitting scores a row by a model of the *other* folds, so the fold must be found again when the row comes in
+    Cross-fitting scores a row by a model of the *other* folds, so the fold must be the same when the row comes in
     another order, in another batch or on another machine. Duplicates share a fold: no copy of a row is in the model
     that scores it.
 

@@ -57,8 +57,8 @@ class Instance(RatedNoise):
         groups = ClassRows.of(codes, len(classes)) if self.per_class else [np.arange(len(codes))]
         for k in range(len(groups)):
             weights = rng.standard_normal((table.shape[1], len(classes)))
-            for part in row_chunks(len(groups[k]), 8 * (table.shape[1] + 2 * len(classes))):
-                rows = groups[k][part]
+            for chunk in row_chunks(len(groups[k]), 8 * (table.shape[1] + 2 * len(classes))):
+                rows = groups[k][chunk]
                 logits = ((table[rows] - shift) / scale) @ weights
                 noisy[rows] = pick_columns(_label_distribution(logits, codes[rows], rates[rows]), quantiles[rows])
         return noisy
@@ -85,8 +85,10 @@ def _flip_rates(n_rows: int, rate: float, spread: float, rng: np.random.Generato
 
 
 def _mean_and_deviation(table: Array) -> tuple[Float64s, Float64s]:
-    parts = list(row_chunks(len(table), 8 * table.shape[1]))
-    mean = sum((table[part].sum(axis=0, dtype=np.float64) for part in parts), np.zeros(table.shape[1])) / len(table)
-    squares = sum((np.square(table[part] - mean).sum(axis=0) for part in parts), np.zeros(table.shape[1]))
+    chunks = list(row_chunks(len(table), 8 * table.shape[1]))
+    mean = sum((table[chunk].sum(axis=0, dtype=np.float64) for chunk in chunks), np.zeros(table.shape[1])) / len(
+        table
+    )
+    squares = sum((np.square(table[chunk] - mean).sum(axis=0) for chunk in chunks), np.zeros(table.shape[1]))
     deviation = np.sqrt(squares / len(table))
     return mean, np.where(deviation > 0, deviation, 1.0)  # a constant feature is only centred

@@ -11,8 +11,8 @@ from eigenclean.errors import InvalidOption
 from eigenclean.extras import require
 
 _CONNECT_TIMEOUT = "10s"
-# By default Dask makes the C library of its workers return freed memory to the system at once. Every block then asks
-# for fresh pages, and clearing those takes as long as the arithmetic on the block.
+# By default Dask makes the C library of its workers return freed memory to the system at once. Every block then
+# asks for fresh pages, and clearing those takes as long as the arithmetic on the block.
 _ALLOCATION = {
     f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size
     for name, size in (("TRIM", 1 << 28), ("MMAP", 1 << 25))
@@ -67,7 +67,7 @@ def worker_memory() -> int:
 
 @contextmanager
 def without_graph_warning() -> Iterator[None]:
-    """Raise the size from which Dask warns about a task graph: discriminants of a thousand classes make a large one."""
+    """Raise the size from which Dask warns about a task graph: a thousand classes make a large one."""
     dask: Any = require("dask", extra="dask", caller="judge_dask")
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
         yield

@@ -184,10 +184,7 @@ def encode_label_blocks(
     else:
         array = check_labels(labels, by="judge_dask", n_rows=n)
         label_blocks = blocks.from_items([array[rows] for rows in slices(sizes)])
-    if fitted is None:
-        classes = np.unique(np.concatenate(list(label_blocks.map(np.unique))))
-    else:
-        classes = fitted.classes_
+    classes = np.unique(np.concatenate(list(label_blocks.map(np.unique)))) if fitted is None else fitted.classes_
     return classes, label_blocks.map(_class_indices, args=(classes,)).persist()
 
 

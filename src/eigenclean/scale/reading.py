@@ -1,4 +1,4 @@
-"""A source as blocks: at every pass, the next block is read and checked while one is worked on."""
+"""A source as blocks: at every pass, the next block is read in another thread while one is processed."""
 
 import ctypes
 import os
@@ -22,8 +22,8 @@ from eigenclean.sources.read_errors import explain_read_errors
 
 T = TypeVar("T")
 _END: Any = object()
-_BLOCKS_BETWEEN_RELEASES = 4  # blocks
-_LARGE = 1 << 20  # arrays from this size on are worth a place on the disk
+_BLOCKS_BETWEEN_RELEASES = 4
+_MIN_SPILLED_BYTES = 1 << 20
 
 
 class SourceBlocks:
@@ -40,29 +40,32 @@ class SourceBlocks:
         self._source, self.n_passes = source, 0
         width, dtype = source.kind()
         rows = rows_per_block(len(source), width, dtype)
-        self.parts = list(row_chunks(len(source), 1, rows))
+        self.row_ranges = list(row_chunks(len(source), 1, rows))
         self._rows, self._kind = rows, (width, dtype)
         self._fingerprint: str | None = None
         self._checked = False
-        self._files = _state(source.files)
+        self._files = _file_states(source.files)
         self.blocks: LocalBlocks[Array] = LocalBlocks(
-            self._pass, len(self.parts), store=spill_to_disk if spill else None, first=lambda: next(self._blocks())
+            self._pass,
+            len(self.row_ranges),
+            store=spill_to_disk if spill else None,
+            first=lambda: next(self._blocks()),
         )
         self.blocks.budget = budget
 
     def data_hash(self) -> str:
         """The fingerprint of the data, from the first pass if it is one of labels and features."""
-        own = type(self._source).data_hash is not Source.data_hash  # such as that of the images behind features
-        return self._source.data_hash() if own or self._fingerprint is None else self._fingerprint
+        overridden = type(self._source).data_hash is not Source.data_hash  # for instance by a hash of image files
+        return self._source.data_hash() if overridden or self._fingerprint is None else self._fingerprint
 
     def split_rows(self, values: Array) -> LocalBlocks[Array]:
         """One value per row, split like the features."""
-        return self.blocks.from_items([values[part] for part in self.parts])
+        return self.blocks.from_items([values[rows] for rows in self.row_ranges])
 
     def check_unchanged(self) -> None:
         """Raise `InvalidData` if a file is not what it was when the run began."""
         for path, before in self._files.items():
-            now = _state([path])[path]
+            now = _file_states([path])[path]
             if now != before:
                 how = "has gone" if now is None else "was changed"
                 raise InvalidData(f"{path} {how} during the run; run again when nobody writes to it")
@@ -70,9 +73,9 @@ class SourceBlocks:
     def _pass(self) -> Iterator[Array]:
         self.check_unchanged()
         self.n_passes += 1
-        sizes = [part.stop - part.start for part in self.parts]
+        sizes = [rows.stop - rows.start for rows in self.row_ranges]
         read = prefetch(self._read(not self._checked))
-        for number, _ in enumerate(track(self.parts, f"pass {self.n_passes}", sizes, unit="rows")):
+        for number, _ in enumerate(track(self.row_ranges, f"pass {self.n_passes}", sizes, unit="rows")):
             yield next(read)
             if number % _BLOCKS_BETWEEN_RELEASES == 0:
                 release_free_memory()
@@ -81,16 +84,16 @@ class SourceBlocks:
         self.check_unchanged()
 
     def _read(self, first: bool) -> Iterator[Array]:
-        taking = Fingerprint(self._source.labels) if first else None
+        fingerprint = Fingerprint(self._source.labels) if first else None
         start = 0
         for block in self._blocks():
             if (int(block.shape[1]), block.dtype) != self._kind:
                 raise InvalidData(
                     f"{self._source.where(start)} is not like the rows before it: {block.dtype} features"
                 )
-            if taking is not None:
+            if fingerprint is not None:
                 self._check(block, start)
-                taking.add(block)
+                fingerprint.add(block)
             start += len(block)
             yield block
             del block
@@ -98,8 +101,8 @@ class SourceBlocks:
             raise InvalidData(
                 f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again"
             )
-        if taking is not None:
-            self._checked, self._fingerprint = True, taking.value()
+        if fingerprint is not None:
+            self._checked, self._fingerprint = True, fingerprint.value()
 
     def _blocks(self) -> Iterator[Array]:
         with explain_read_errors(self._source.name, "source"):
@@ -115,16 +118,16 @@ class SourceBlocks:
 
 
 def prefetch(items: Iterable[T]) -> Iterator[T]:
-    """The same items; while one is worked on, the next is computed by another thread.
+    """Yield the same items; while one is processed, another thread computes the next.
 
     >>> list(prefetch([1, 2, 3]))
     [1, 2, 3]
     """
-    making = iter(items)
+    iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="reading") as pool:
-        pending = [pool.submit(next, making, _END)]
+        pending = [pool.submit(next, iterator, _END)]
         while (item := pending.pop().result()) is not _END:
-            pending.append(pool.submit(next, making, _END))
+            pending.append(pool.submit(next, iterator, _END))
             yield item
             del item
 
@@ -136,17 +139,17 @@ def release_free_memory() -> None:
 
 
 def spill_to_disk(item: Any) -> Any:
-    """The same with its large arrays on the disk, in files that vanish with them.
+    """Return the item with its large arrays as memory maps of temporary files, which are deleted with them.
 
     >>> spill_to_disk(np.zeros(1 << 18)).__class__.__name__, spill_to_disk(np.zeros(3)).__class__.__name__
     ('memmap', 'ndarray')
     """
     if isinstance(item, np.ndarray) and not isinstance(item, np.memmap) and item.base is None:
-        return _on_disk(item) if item.nbytes >= _LARGE else item
+        return _on_disk(item) if item.nbytes >= _MIN_SPILLED_BYTES else item
     if is_dataclass(item) and not isinstance(item, type):
         return replace(item, **{f.name: spill_to_disk(getattr(item, f.name)) for f in fields(item) if f.init})
     if type(item) in (tuple, list):
-        return type(item)(spill_to_disk(part) for part in item)
+        return type(item)(spill_to_disk(element) for element in item)
     return item
 
 
@@ -158,12 +161,13 @@ def _on_disk(array: Array) -> Array:
         return np.memmap(file, dtype=array.dtype, mode="r", shape=array.shape)
 
 
-def _state(files: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
-    found: dict[Path, tuple[int, int] | None] = {}
+def _file_states(files: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
+    """Return size and time of change of each file; None for a file that does not exist."""
+    states: dict[Path, tuple[int, int] | None] = {}
     for path in files:
         try:
             status = os.stat(path)
-            found[path] = status.st_size, status.st_mtime_ns
+            states[path] = status.st_size, status.st_mtime_ns
         except OSError:
-            found[path] = None
-    return found
+            states[path] = None
+    return states

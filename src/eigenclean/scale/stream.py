@@ -1,4 +1,4 @@
-"""Data larger than memory: passes over a source, sums of what they see, and a verdict written as it goes."""
+"""Judge data larger than memory: passes over the blocks of a source, and a verdict written block by block."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,12 +23,12 @@ from eigenclean.verdict import RowGroups, Verdict, ranks
 
 @dataclass(frozen=True)
 class Streamed:
-    """A verdict, and how it came about.
+    """A verdict on a source that was read in blocks.
 
     Attributes:
         verdict: the verdict.
         judge: the fitted detector.
-        engine: plain facts for the summary.
+        engine: facts about the run for the summary.
         data_hash: fingerprint of the data.
     """
 
@@ -50,7 +50,7 @@ def judge_stream(
 
     Args:
         source: the rows, as `eigenclean.open_source` opens them.
-        judge: the detector; one that is fitted judges by what it knows, others learn from these very rows. None
+        judge: the detector; one that is fitted judges by what it knows, others are fitted on these rows. None
             takes the default judge.
         decision: which labels to flag; None takes the detector's own threshold.
         write: a new file for the rows of the verdict, written in groups while later ones are still being judged.
@@ -66,43 +66,45 @@ def judge_stream(
     memory = free_memory() // 2 if memory is None else memory
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
-    table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # what the judge keeps of every row
+    table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # bytes that the judge keeps of all rows
     passes = SourceBlocks(source, budget=memory // 2, spill=table > memory // 2)
-    _check_width(passes, judge if fitted else None, source)
-    own = passes.split_rows(codes)
+    _check_width(judge if fitted else None, source)
+    code_blocks = passes.split_rows(codes)
     if fitted:
-        block_scores = judge.score_blocks(passes.blocks, own)
+        block_scores = judge.score_blocks(passes.blocks, code_blocks)
     else:
-        block_scores = judge.fit_blocks(passes.blocks, own, classes, source.kind()[0])
+        block_scores = judge.fit_blocks(passes.blocks, code_blocks, classes, source.kind()[0])
     scores = np.concatenate(list(block_scores.scores))
     if not fitted:
         judge.fit_cut_to_scores(scores, codes)
     result = judge.apply_decision(scores, codes, decision)
     rank = ranks(result.p_clean, scores)
-    rows = passes.split_rows(result.flagged).map(np.flatnonzero)
+    flagged_rows = passes.split_rows(result.flagged).map(np.flatnonzero)
     suggested_codes: list[Ints] = []
     given_wrong: list[Float64s] = []
 
-    def assemble(part: slice, suggestions: tuple[Ints, Float64s]) -> Verdict:
+    def assemble(rows: slice, suggestions: tuple[Ints, Float64s]) -> Verdict:
         return Verdict.assemble(
-            ids=source.ids[part],
+            ids=source.ids[rows],
             classes=classes,
-            codes=codes[part],
-            score=scores[part],
-            p_clean=result.p_clean[part],
-            flagged=result.flagged[part],
+            codes=codes[rows],
+            score=scores[rows],
+            p_clean=result.p_clean[rows],
+            flagged=result.flagged[rows],
             suggestions=suggestions,
             made_by=result.made_by,
         )
 
     with _writing(write) as write_rows:
-        for part, suggestions in zip(passes.parts, block_scores.suggest(rows, result.cut), strict=True):
+        for rows, suggestions in zip(
+            passes.row_ranges, block_scores.suggest(flagged_rows, result.cut), strict=True
+        ):
             suggested_codes.append(suggestions[0])
             given_wrong.append(suggestions[1])
-            write_rows(assemble(part, suggestions), rank[part])
+            write_rows(assemble(rows, suggestions), rank[rows])
     passes.check_unchanged()
     verdict = assemble(slice(None), (np.concatenate(suggested_codes), np.concatenate(given_wrong)))
-    engine = {"name": "stream", "passes": passes.n_passes, "blocks": len(passes.parts), "memory": memory}
+    engine = {"name": "stream", "passes": passes.n_passes, "blocks": len(passes.row_ranges), "memory": memory}
     if "vectors" in result.made_by:
         engine["vectors"] = result.made_by["vectors"]
     return Streamed(verdict, judge, engine, passes.data_hash())
@@ -114,7 +116,7 @@ def _classes(source: Source, fitted: Detector | None) -> tuple[Array, Array]:
     return fitted.classes_, locate_labels(source.labels, fitted.classes_, by=source.name)
 
 
-def _check_width(passes: SourceBlocks, fitted: Detector | None, source: Source) -> None:
+def _check_width(fitted: Detector | None, source: Source) -> None:
     width = source.kind()[0]
     if fitted is not None and fitted.n_features_in_ != width:
         raise InvalidData(

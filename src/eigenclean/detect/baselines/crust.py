@@ -121,8 +121,8 @@ class CRUST(LogitDetector):
         gradients, scores = self._gradients(logits, codes), np.empty(len(codes))
         classes = ClassRows.of(codes, len(self.classes_))
         for k, (medoids, size) in enumerate(self._medoids):
-            for part in row_chunks(len(classes[k]), 8 * sum(medoids.shape)):
-                rows = classes[k][part]
+            for chunk in row_chunks(len(classes[k]), 8 * sum(medoids.shape)):
+                rows = classes[k][chunk]
                 scores[rows] = 1.0 - _distances(gradients[rows], medoids) @ size / _FARTHEST
         return scores
 

@@ -57,12 +57,12 @@ class KNN(NeighbourDetector):
     def _score(self, X: Array, codes: Ints) -> Float64s:
         neighbours = self._neighbours.find(X, codes, self.k)
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), len(self.classes_) * 24):
-            votes = self._votes(neighbours, part) + _PRIOR * self._shares
-            at = np.arange(len(votes)), codes[part]
+        for chunk in row_chunks(len(X), len(self.classes_) * 24):
+            votes = self._votes(neighbours, chunk) + _PRIOR * self._shares
+            at = np.arange(len(votes)), codes[chunk]
             for_label = votes[at]
             votes[at] = 0.0
-            scores[part] = for_label / (for_label + votes.max(axis=1))
+            scores[chunk] = for_label / (for_label + votes.max(axis=1))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:

@@ -146,10 +146,10 @@ class MCD(BlockDetector):
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
         centres = self.means_ @ self._whitening
-        parts = list(row_chunks(len(X), X.shape[1] * 8))
-        for part in track(parts, "distances", [part.stop - part.start for part in parts]):
-            difference = X[part].astype(np.float64) @ self._whitening - centres[codes[part]]
-            scores[part] = -0.5 * np.vecdot(difference, difference)
+        chunks = list(row_chunks(len(X), X.shape[1] * 8))
+        for chunk in track(chunks, "distances", [chunk.stop - chunk.start for chunk in chunks]):
+            difference = X[chunk].astype(np.float64) @ self._whitening - centres[codes[chunk]]
+            scores[chunk] = -0.5 * np.vecdot(difference, difference)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
@@ -157,12 +157,12 @@ class MCD(BlockDetector):
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         centres = self.means_ @ self._whitening
         lengths = 0.5 * np.vecdot(centres, centres)
-        for part in row_chunks(len(rows), (X.shape[1] + 2 * len(centres)) * 8):
-            white = X[rows[part]].astype(np.float64) @ self._whitening
+        for chunk in row_chunks(len(rows), (X.shape[1] + 2 * len(centres)) * 8):
+            white = X[rows[chunk]].astype(np.float64) @ self._whitening
             fit = white @ centres.T - lengths  # −½ distance², up to a term that is the same for all classes
-            fit[np.arange(len(fit)), codes[rows[part]]] = -np.inf
-            best[part] = fit.argmax(axis=1)
-            share[part] = 1.0 / np.exp(fit - fit.max(axis=1, keepdims=True)).sum(axis=1)
+            fit[np.arange(len(fit)), codes[rows[chunk]]] = -np.inf
+            best[chunk] = fit.argmax(axis=1)
+            share[chunk] = 1.0 / np.exp(fit - fit.max(axis=1, keepdims=True)).sum(axis=1)
         return best, share
 
     _min_class_size: ClassVar[int] = 10  # as in the mixture cuts
@@ -200,8 +200,8 @@ def _add_sums(
 ) -> tuple[Float64s, Float64s, Float64s]:
     sums, masses, count = totals
     chosen = np.flatnonzero(weight > 0)
-    for part in row_chunks(len(chosen), features.shape[1] * 8):
-        rows = chosen[part]
+    for chunk in row_chunks(len(chosen), features.shape[1] * 8):
+        rows = chosen[chunk]
         sums += weighted_class_sums(codes[rows], weight[rows], features[rows].astype(np.float64), len(sums))
     masses += np.bincount(codes, weight, len(masses))
     count += len(chosen)
@@ -210,8 +210,8 @@ def _add_sums(
 
 def _add_scatter(total: Float64s, features: Array, codes: Ints, weight: Float64s, means: Float64s) -> Float64s:
     chosen = np.flatnonzero(weight > 0)
-    for part in row_chunks(len(chosen), features.shape[1] * 8):
-        rows = chosen[part]
+    for chunk in row_chunks(len(chosen), features.shape[1] * 8):
+        rows = chosen[chunk]
         centred = (features[rows] - means[codes[rows]]) * np.sqrt(weight[rows])[:, None]
         total += centred.T @ centred
     return total

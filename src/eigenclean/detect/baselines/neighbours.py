@@ -94,30 +94,30 @@ class NeighbourIndex:
 
         most = min(k + 1 + _SPARE, len(self.rows))
         search = NearestNeighbors(n_neighbors=most, algorithm="brute", metric="euclidean").fit(self.rows)
-        parts = list(row_chunks(len(rows), 1, _QUERIES))
-        for part in track(parts, "neighbours", [part.stop - part.start for part in parts]):
-            near = np.asarray(search.kneighbors(rows[part], return_distance=False), dtype=np.intp)
-            squared = self._squared_distances(rows[part], near)
+        chunks = list(row_chunks(len(rows), 1, _QUERIES))
+        for chunk in track(chunks, "neighbours", [chunk.stop - chunk.start for chunk in chunks]):
+            near = np.asarray(search.kneighbors(rows[chunk], return_distance=False), dtype=np.intp)
+            squared = self._squared_distances(rows[chunk], near)
             labels = self.codes[near]
             if same:
-                is_self = near == np.arange(part.start, part.stop)[:, None]
+                is_self = near == np.arange(chunk.start, chunk.stop)[:, None]
             else:
-                is_self = _self_among(squared <= _COINCIDES**2, labels == codes[part, None])
+                is_self = _self_among(squared <= _COINCIDES**2, labels == codes[chunk, None])
             order = np.lexsort((labels, np.where(is_self, -1.0, squared)), axis=1)
             has_self = is_self.any(axis=1)
             nearest = np.take_along_axis(near, order[:, :1], axis=1)[:, 0]
-            result.self_index[part] = np.where(has_self, nearest, -1)
+            result.self_index[chunk] = np.where(has_self, nearest, -1)
             order = np.take_along_axis(order, has_self[:, None].astype(np.intp) + np.arange(k), axis=1)
-            result.index[part] = np.take_along_axis(near, order, axis=1)
-            result.distance[part] = 0.5 * np.take_along_axis(squared, order, axis=1)
+            result.index[chunk] = np.take_along_axis(near, order, axis=1)
+            result.distance[chunk] = 0.5 * np.take_along_axis(squared, order, axis=1)
         return result
 
     def _squared_distances(self, rows: Float32s, near: Ints) -> Float64s:
         squared = np.empty(near.shape)
-        for part in row_chunks(len(rows), near.shape[1] * rows.shape[1] * 4, 1 << 21):
-            difference = self.rows[near[part]]
-            difference -= rows[part, None]
-            squared[part] = np.vecdot(difference, difference)
+        for chunk in row_chunks(len(rows), near.shape[1] * rows.shape[1] * 4, 1 << 21):
+            difference = self.rows[near[chunk]]
+            difference -= rows[chunk, None]
+            squared[chunk] = np.vecdot(difference, difference)
         return squared
 
 
@@ -151,20 +151,20 @@ class NeighbourDetector(Detector):
     def _undecidable(self, cut: Cut) -> Bools:
         return self._featureless
 
-    def _votes(self, neighbours: Neighbours, part: slice | Ints) -> Float64s:
+    def _votes(self, neighbours: Neighbours, chunk: slice | Ints) -> Float64s:
         """For some of the rows, the votes of their neighbours for each class, weighted by cosine."""
-        labels = self._neighbours.codes[neighbours.index[part]]
-        weight = np.maximum(1.0 - neighbours.distance[part], _COINCIDES) * self._weight[neighbours.index[part]]
+        labels = self._neighbours.codes[neighbours.index[chunk]]
+        weight = np.maximum(1.0 - neighbours.distance[chunk], _COINCIDES) * self._weight[neighbours.index[chunk]]
         return sums_by_label(labels, weight, len(self.classes_))
 
     def _suggest_from(self, neighbours: Neighbours, codes: Ints, rows: Ints) -> tuple[Ints, Float64s]:
         """The other class with most votes; without a vote for any, the largest one."""
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), len(self.classes_) * 24):
-            votes = self._votes(neighbours, rows[part]) + 1e-3 * self._shares
-            votes[np.arange(len(votes)), codes[rows[part]]] = 0.0
-            best[part] = votes.argmax(axis=1)
-            share[part] = votes.max(axis=1) / np.maximum(votes.sum(axis=1), 1e-300)
+        for chunk in row_chunks(len(rows), len(self.classes_) * 24):
+            votes = self._votes(neighbours, rows[chunk]) + 1e-3 * self._shares
+            votes[np.arange(len(votes)), codes[rows[chunk]]] = 0.0
+            best[chunk] = votes.argmax(axis=1)
+            share[chunk] = votes.max(axis=1) / np.maximum(votes.sum(axis=1), 1e-300)
         return best, share
 
 
@@ -176,12 +176,12 @@ def unit_rows(X: Array) -> Float32s:
            [0. , 0. ]], dtype=float32)
     """
     rows = np.empty(X.shape, np.float32)
-    for part in row_chunks(len(X), X.shape[1] * 8, 1 << 21):
-        block = X[part].astype(np.float64)
+    for chunk in row_chunks(len(X), X.shape[1] * 8, 1 << 21):
+        block = X[chunk].astype(np.float64)
         largest = np.abs(block).max(axis=1, keepdims=True)
         block /= np.where(largest > 0, largest, 1.0)  # squares of very large or small numbers would not be finite
         length = np.sqrt(np.vecdot(block, block))[:, None]
-        rows[part] = block / np.where(length > 0, length, 1.0)
+        rows[chunk] = block / np.where(length > 0, length, 1.0)
     return rows
 
 
@@ -214,9 +214,9 @@ def _constant(rows: Float32s, codes: Ints, k: int) -> Bools:
     first = np.full(k, -1, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     differs = np.zeros(k, dtype=bool)
-    for part in row_chunks(len(rows), rows.shape[1] * 4):
-        distinct = np.abs(rows[part] - rows[first[codes[part]]]).max(axis=1) > _COINCIDES
-        differs[codes[part][distinct]] = True
+    for chunk in row_chunks(len(rows), rows.shape[1] * 4):
+        distinct = np.abs(rows[chunk] - rows[first[codes[chunk]]]).max(axis=1) > _COINCIDES
+        differs[codes[chunk][distinct]] = True
     return ~differs
 
 

@@ -98,17 +98,17 @@ class SimiFeat(NeighbourDetector):
         distance = neighbours.distance
         own_weight = 1.0 - (2.0 * distance[:, 0] - distance[:, min(1, distance.shape[1] - 1)])
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), len(self.classes_) * 24):
-            votes = self._votes(neighbours, part)
-            at = np.arange(len(votes)), codes[part]
-            votes[at] += own_weight[part]
+        for chunk in row_chunks(len(X), len(self.classes_) * 24):
+            votes = self._votes(neighbours, chunk)
+            at = np.arange(len(votes)), codes[chunk]
+            votes[at] += own_weight[chunk]
             q = votes / np.maximum(np.sqrt(np.vecdot(votes, votes)), 1e-300)[:, None]
             q_label = q[at]
             if self.mode == "rank":
-                scores[part] = np.log(np.maximum(q_label, 0.0) + 1e-8) + _TIE * votes[at] / self.k
+                scores[chunk] = np.log(np.maximum(q_label, 0.0) + 1e-8) + _TIE * votes[at] / self.k
             else:
                 q[at] = -np.inf
-                scores[part] = q_label - q.max(axis=1)
+                scores[chunk] = q_label - q.max(axis=1)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:

@@ -105,15 +105,15 @@ class TopoFilter(NeighbourDetector):
         k = neighbours.index.shape[1]
         least = k * self.zeta if self.zeta <= 1 else 0.0
         scores = np.empty(len(X))
-        for part in row_chunks(len(X), len(self.classes_) * 24):
-            labels, given = self._kept.codes[neighbours.index[part]], codes[part]
+        for chunk in row_chunks(len(X), len(self.classes_) * 24):
+            labels, given = self._kept.codes[neighbours.index[chunk]], codes[chunk]
             counts = sums_by_label(labels, np.ones(labels.shape), len(self.classes_))
             counts[np.arange(len(counts)), given] += 1  # itself
             equal = counts[np.arange(len(counts)), given]
-            kept = inside[part] & (equal >= counts.max(axis=1)) & (equal >= least)
-            cosine = np.maximum(1.0 - neighbours.distance[part], 1e-6)
+            kept = inside[chunk] & (equal >= counts.max(axis=1)) & (equal >= least)
+            cosine = np.maximum(1.0 - neighbours.distance[chunk], 1e-6)
             agreement = (cosine * (labels == given[:, None])).sum(axis=1) + self._shares[given]
-            scores[part] = 0.5 * kept + 0.5 * agreement / (cosine.sum(axis=1) + 1.0)
+            scores[chunk] = 0.5 * kept + 0.5 * agreement / (cosine.sum(axis=1) + 1.0)
         return scores
 
     def _belongs(self, near: Neighbours, codes: Ints) -> Bools:
@@ -126,13 +126,13 @@ class TopoFilter(NeighbourDetector):
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         neighbours = self._kept.find(X, codes, self.k_outlier)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), len(self.classes_) * 24):
-            at = rows[part]
+        for chunk in row_chunks(len(rows), len(self.classes_) * 24):
+            at = rows[chunk]
             cosine = np.maximum(1.0 - neighbours.distance[at], 1e-6)
             votes = sums_by_label(self._kept.codes[neighbours.index[at]], cosine, len(self.classes_))
             votes += 1e-3 * self._shares
             votes[np.arange(len(votes)), codes[at]] = 0.0
-            best[part], share[part] = votes.argmax(axis=1), votes.max(axis=1) / votes.sum(axis=1)
+            best[chunk], share[chunk] = votes.argmax(axis=1), votes.max(axis=1) / votes.sum(axis=1)
         return best, share
 
 

@@ -132,9 +132,9 @@ class ClassBlocks:
         ):
             for j, rows in rows_of_class.items():
                 gathered[j].append(rows)
-        for j, parts in gathered.items():
-            if parts:
-                yield j, np.concatenate(parts).astype(self.dtype, copy=False)
+        for j, chunks in gathered.items():
+            if chunks:
+                yield j, np.concatenate(chunks).astype(self.dtype, copy=False)
 
     def _rows_in_memory(self, positions: Mapping[int, Ints | None]) -> Iterator[tuple[int, Array]]:
         blocks = [
@@ -221,8 +221,8 @@ def _add_starts(totals: Float64s, features: Array, codes: Ints, quota: Ints) -> 
         rows = ClassRows.of(codes, len(totals))
         rank = np.arange(len(codes)) - np.repeat(rows.starts[:-1], rows.counts)
         first = np.sort(rows.order[rank < np.repeat(quota, rows.counts)])
-        for part in row_chunks(len(first), features.shape[1] * 8):
-            chosen = first[part]
+        for chunk in row_chunks(len(first), features.shape[1] * 8):
+            chosen = first[chunk]
             totals += weighted_class_sums(
                 codes[chosen], np.ones(len(chosen)), features[chosen].astype(np.float64), len(totals)
             )
@@ -230,9 +230,9 @@ def _add_starts(totals: Float64s, features: Array, codes: Ints, quota: Ints) -> 
 
 
 def _add_sums(totals: Float64s, features: Array, codes: Ints) -> Float64s:
-    for part in row_chunks(len(features), features.shape[1] * 8):
-        rows = features[part].astype(np.float64)
-        totals += weighted_class_sums(codes[part], np.ones(len(rows)), rows, len(totals))
+    for chunk in row_chunks(len(features), features.shape[1] * 8):
+        rows = features[chunk].astype(np.float64)
+        totals += weighted_class_sums(codes[chunk], np.ones(len(rows)), rows, len(totals))
     return totals
 
 
@@ -243,8 +243,8 @@ def _add_images(totals: Float64s, features: Array, codes: Ints, vectors: Array, 
         features, codes = features[chosen], codes[chosen]
     features = features.astype(vectors.dtype, copy=False)
     inner = np.empty(len(codes), dtype=vectors.dtype)
-    for part in row_chunks(len(codes), features.shape[1] * features.itemsize, 1 << 20):
-        inner[part] = np.vecdot(features[part], vectors[codes[part]])
+    for chunk in row_chunks(len(codes), features.shape[1] * features.itemsize, 1 << 20):
+        inner[chunk] = np.vecdot(features[chunk], vectors[codes[chunk]])
     totals += weighted_class_sums(codes, inner, features, len(totals))
     return totals
 

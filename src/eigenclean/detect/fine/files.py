@@ -1,4 +1,4 @@
-"""FINE's moments as files: safetensors for the numbers, JSON for everything else, and never a pickle."""
+"""Save and load the moments of FINE: arrays as safetensors, the rest as JSON; nothing is pickled."""
 
 import dataclasses
 import hashlib
@@ -23,11 +23,11 @@ from eigenclean.version import __version__
 if TYPE_CHECKING:
     from eigenclean.detect.fine.fine import FINE
 
-NUMBERS, RECORD = "moments.safetensors", "moments.json"
+ARRAYS, RECORD = "moments.safetensors", "moments.json"
 
 
 def save_fine(fine: "FINE", moments: ClassMoments | None, path: str | os.PathLike[str]) -> Path:
-    """Write both files, the record last; it knows the numbers that belong to it by their hash."""
+    """Write the arrays, then the record, which holds their hash."""
     if moments is None:
         raise InvalidOption(
             "FINE: save needs the class moments, which fit does not keep for large data; use partial_fit, or "
@@ -49,19 +49,19 @@ def save_fine(fine: "FINE", moments: ClassMoments | None, path: str | os.PathLik
     record["hash"] = hashlib.blake2b(content, digest_size=16).hexdigest()
     folder = make_folder(path)
     text = json_text(record)
-    with replacing(folder / NUMBERS) as temporary:
+    with replacing(folder / ARRAYS) as temporary:
         temporary.write_bytes(content)
     write_text(folder / RECORD, text)
     return folder
 
 
 def load_fine(kind: "type[FINE]", path: str | os.PathLike[str]) -> "FINE":
-    """Read both files and check that they belong together."""
+    """Read the record and the arrays, and check the arrays against the hash in the record."""
     safetensors: Any = require("safetensors.numpy", extra="dask", caller="FINE.load")
     folder = Path(path)
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        content = (folder / NUMBERS).read_bytes()
+        content = (folder / ARRAYS).read_bytes()
         if record["format"] != 1 or hashlib.blake2b(content, digest_size=16).hexdigest() != record["hash"]:
             raise ValueError("its two files do not belong together")
         tensors = safetensors.load(content)
@@ -69,7 +69,7 @@ def load_fine(kind: "type[FINE]", path: str | os.PathLike[str]) -> "FINE":
         moments = ClassMoments(classes, tensors["counts"], tensors["sums"], tensors["seconds"])
     except OSError as error:
         raise InvalidData(
-            f"there are no moments in {folder}: {error.strerror}; expected {NUMBERS} and {RECORD}, "
+            f"there are no moments in {folder}: {error.strerror}; expected {ARRAYS} and {RECORD}, "
             "as FINE.save writes"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
@@ -79,15 +79,16 @@ def load_fine(kind: "type[FINE]", path: str | os.PathLike[str]) -> "FINE":
     fine = kind(**_parameters(record["parameters"]))
     fine._take(moments)
     if "cut" in record:
-        fine.cut_ = _cut_from(record["cut"], tensors)
+        fine.cut_ = _restore_cut(record["cut"], tensors)
     return fine
 
 
 def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _made_cut(value) if name == "cut" else value for name, value in parameters.items()}
+    return {name: _cut_option(value) if name == "cut" else value for name, value in parameters.items()}
 
 
-def _made_cut(value: Any) -> str | Cut:
+def _cut_option(value: Any) -> str | Cut:
+    """Return the ``cut`` option of the constructor: a name, or a cut with options."""
     if isinstance(value, str):
         return value
     options = {name: option for name, option in value.items() if name != "name"}
@@ -95,7 +96,7 @@ def _made_cut(value: Any) -> str | Cut:
 
 
 def _cut_state(cut: Cut, tensors: dict[str, Array]) -> dict[str, Any]:
-    """What the cut has learned: arrays go to the tensors, the rest is returned."""
+    """Return the fitted state of the cut as JSON values; its arrays are added to ``tensors``."""
     names = {kind: name for name, kind in CUTS.items()}
     if type(cut) not in names:
         raise InvalidOption(f"FINE: a cut of your own ({type(cut).__name__}) cannot be saved; use one by name")
@@ -120,16 +121,17 @@ def _cut_state(cut: Cut, tensors: dict[str, Array]) -> dict[str, Any]:
     return state
 
 
-def _cut_from(state: Mapping[str, Any], tensors: Mapping[str, Array]) -> Cut:
+def _restore_cut(state: Mapping[str, Any], tensors: Mapping[str, Array]) -> Cut:
+    """Return the fitted cut that `_cut_state` recorded."""
     cut = CUTS[state["name"]](**state["options"])
     vars(cut).update(state["plain"])
     mixtures: dict[str, dict[str, Array]] = {name: {} for name in state["mixtures"]}
     for name, values in tensors.items():
-        first, _, field = name.removeprefix("cut.").partition(".")
+        attribute, _, field = name.removeprefix("cut.").partition(".")
         if name.startswith("cut.") and field:
-            mixtures[first][field] = values
+            mixtures[attribute][field] = values
         elif name.startswith("cut."):
-            setattr(cut, first, values)
+            setattr(cut, attribute, values)
     for name, fields in mixtures.items():
         setattr(cut, name, Mixtures(family=state["mixtures"][name], **fields))
     return cut

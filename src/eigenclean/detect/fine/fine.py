@@ -38,7 +38,7 @@ from eigenclean.progress import track
 Score = Literal["abs_cos", "sq_cos", "abs_raw", "sq_raw"]
 SCORES: tuple[Score, ...] = ("abs_cos", "sq_cos", "abs_raw", "sq_raw")
 PRESETS: dict[str, Score] = {"official": "abs_cos", "paper": "sq_raw"}
-_CHEAP = 2_000_000_000  # multiplications that nobody notices: moments of small data are kept without being asked
+_CHEAP = 2_000_000_000  # multiplications: below it, moments cost little time and are kept by default
 
 
 class FINE(BlockDetector):
@@ -255,19 +255,19 @@ class FINE(BlockDetector):
         scores = np.empty(len(X))
         # Rows in their own order, each with its class's vector beside it: one read of X and no sorting into blocks.
         # Both fit into the cache of one core.
-        parts = list(row_chunks(len(X), X.shape[1] * dtype.itemsize, 1 << 20))
-        for part in track(parts, "alignments", [part.stop - part.start for part in parts]):
-            block = X[part].astype(dtype, copy=False)
-            scores[part] = self._alignment(np.vecdot(block, vectors[codes[part]]), block)
+        chunks = list(row_chunks(len(X), X.shape[1] * dtype.itemsize, 1 << 20))
+        for chunk in track(chunks, "alignments", [chunk.stop - chunk.start for chunk in chunks]):
+            block = X[chunk].astype(dtype, copy=False)
+            scores[chunk] = self._alignment(np.vecdot(block, vectors[codes[chunk]]), block)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         """The other class whose vector fits best, and how typical the sample is of it, as a share of all others."""
         dtype = working_dtype(X.dtype)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
-        for part in row_chunks(len(rows), self._row_bytes):
-            block = gather(X, rows[part], dtype)
-            best[part], share[part] = best_alternative(*self._alternatives(block, codes[rows[part]]), cut)
+        for chunk in row_chunks(len(rows), self._row_bytes):
+            block = gather(X, rows[chunk], dtype)
+            best[chunk], share[chunk] = best_alternative(*self._alternatives(block, codes[rows[chunk]]), cut)
         return best, share
 
     def _alternatives(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
@@ -312,8 +312,9 @@ class FINE(BlockDetector):
     def _class_pair(self, block: Array, weight: Float64s | None) -> tuple[float, Float64s]:
         if self.vector == "eigen" and self.component == 1:
             return top_eigenpair(block, weight)
-        codes, one = np.zeros(len(block), dtype=np.intp), np.zeros(1)
-        return class_vector(ClassMoments.of(block, codes, one, weight), 0, self.vector, self.component)
+        codes, single_class = np.zeros(len(block), dtype=np.intp), np.zeros(1)
+        moments = ClassMoments.of(block, codes, single_class, weight)
+        return class_vector(moments, 0, self.vector, self.component)
 
     @property
     def _ceiling(self) -> float | None:

@@ -81,14 +81,14 @@ class FINERelative(FINE):
         dtype = working_dtype(X.dtype)
         vectors = self.eigenvectors_.T.astype(dtype)
         scores = np.empty(len(X))
-        parts = list(row_chunks(len(X), X.shape[1] * dtype.itemsize + len(self.classes_) * 16, 1 << 22))
-        for part in track(parts, "alignments", [part.stop - part.start for part in parts]):
-            block = X[part].astype(dtype, copy=False)
+        chunks = list(row_chunks(len(X), X.shape[1] * dtype.itemsize + len(self.classes_) * 16, 1 << 22))
+        for chunk in track(chunks, "alignments", [chunk.stop - chunk.start for chunk in chunks]):
+            block = X[chunk].astype(dtype, copy=False)
             fit = self._alignment(block @ vectors, block)
-            at = np.arange(len(block)), codes[part]
-            own = fit[at]
+            at = np.arange(len(block)), codes[chunk]
+            given_fit = fit[at]
             fit[at] = -np.inf
-            scores[part] = own - fit.max(axis=1)
+            scores[chunk] = given_fit - fit.max(axis=1)
         return scores
 
     def _alternatives(self, block: Array, codes: Ints) -> tuple[Ints, Float64s]:
