@@ -5,6 +5,7 @@ import json
 import struct
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of recipes in the order in which they were really trained; the training itself is left out."""
     calls: list[str] = []
 
+    @wraps(measure)  # the module of the function is part of the key
     def counting(name: str, *rest: Any, **options: Any) -> Any:
         calls.append(name)
         return dict(FIGURES)
@@ -222,6 +224,7 @@ def test_seeds_come_one_after_the_other(counted: list[str]) -> None:
 def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     store, calls = training_store(tmp_path / suite.FILE), 0
 
+    @wraps(measure)  # the module of the function is part of the key
     def stopped(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
@@ -243,6 +246,7 @@ def test_what_cannot_run_is_marked_and_the_rest_goes_on(
     (found,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[missing])
     assert found.status == "measured"
 
+    @wraps(measure)  # the module of the function is part of the key
     def troubled(name: str, *rest: Any, **options: Any) -> Any:
         if name == "fine":
             raise RuntimeError("no\nluck")

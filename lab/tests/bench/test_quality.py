@@ -4,6 +4,7 @@ import gzip
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of detectors in the order in which they were really run."""
     calls: list[str] = []
 
+    @wraps(measure)  # the module of the function is part of the key
     def counting(name: str, case: Any, seed: int = 0) -> Any:
         calls.append(name)
         return measure(name, case, seed)
@@ -186,6 +188,7 @@ def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Pat
 def test_a_stopped_run_has_saved_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     store, calls = quality_store(tmp_path / suite.FILE), 0
 
+    @wraps(measure)  # the module of the function is part of the key
     def stopped(name: str, case: Any, seed: int = 0) -> Any:
         nonlocal calls
         calls += 1
