@@ -15,7 +15,7 @@ from eigenclean_lab.cli.restamp import restamp
 
 _HELP = "Measure speed, as ratios against a baseline in the same run, and quality, on real data."
 
-bench = typer.Typer(help=_HELP, no_args_is_help=True)
+bench = typer.Typer(help=_HELP, no_args_is_help=True, add_completion=False)
 
 
 @bench.command("detect")
