@@ -52,12 +52,15 @@ browser:
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || { \
 	  echo "The browser tests need chromium or google-chrome: please install one." >&2; exit 1; }
 
+# Two workers with one BLAS thread each: on two cores, more threads only wait for each other.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+
 test: check browser
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(PYTEST)
 
 # Not part of `make test`: tracing every line makes the tests slower by about half.
 coverage: setup browser
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
+	$(PYTEST) --cov --cov-report=term:skip-covered
 
 $(LOWEST)/.installed: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
