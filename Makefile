@@ -53,7 +53,7 @@ browser:
 	  echo "The browser tests need chromium or google-chrome: please install one." >&2; exit 1; }
 
 # Two workers with one BLAS thread each: on two cores, more threads only wait for each other.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 test: check browser
 	$(PYTEST)
