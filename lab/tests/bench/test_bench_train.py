@@ -454,7 +454,7 @@ def test_speed_is_saved_and_a_missed_target_is_exit_code_1(tmp_path: Path, monke
     monkeypatch.setattr(speed, "run", lambda sizes: [result])
     done = invoke("--speed", "--out", tmp_path)
     assert done.exit_code == 1 and "missed" in done.output
-    assert json.loads((tmp_path / "bench_speed.json").read_text())["cases"][0]["ratio"] == 2
+    assert json.loads((tmp_path / "bench_train_speed.json").read_text())["cases"][0]["ratio"] == 2
     quick = invoke("--speed", "--quick", "--json", "--out", tmp_path / "none")
     assert quick.exit_code == 0 and not (tmp_path / "none").exists()
     assert json.loads(quick.stdout)["cases"][0]["passed"] is False
