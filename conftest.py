@@ -55,3 +55,11 @@ def timm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, "timm", module)
     made: ModuleType = module
     return made
+
+
+@pytest.fixture
+def without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Convolutions by torch's own kernels: oneDNN's backward pass of narrow ones crashes on some processors."""
+    import torch
+
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)

@@ -13,6 +13,8 @@ from torch import Tensor
 from eigenclean.errors import InvalidOption
 from eigenclean.nets import NETS, make_net
 
+pytestmark = pytest.mark.usefixtures("without_onednn")
+
 SMALL: dict[str, dict[str, Any]] = {
     "resnet34": {"width": 2},
     "preact-resnet18": {"width": 2},
