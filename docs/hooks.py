@@ -79,7 +79,10 @@ _CLI = (
 
 def cli_page() -> str:
     """Every command with its help, arguments and options, as typer's own generator describes them."""
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    for name, loaded in loaded_plugins(LAB):  # in the program they are placeholders until they are called
+        loaded.name = name
+        command.commands[name] = loaded
     generated = get_docs_for_click(obj=command, ctx=typer.Context(command), name="eigenclean", title="Command line")
     title, _, commands_and_options = generated.partition("\n")
     return f"{title}\n\n{_CLI}\n{commands_and_options}"
