@@ -76,5 +76,5 @@ def test_fine_reports_every_sample() -> None:
     book = Notebook()
     with listening(book):
         FINE().fit(X, y).judge(X, y)
-    alignments = [("alignments", 200.0), ("end", 200.0)]
-    assert book.heard == [("class vectors", 200.0), ("end", 200.0), *alignments, *alignments]
+    passes = ["class vectors", "alignments"]  # the judge takes the alignments that the fit has computed
+    assert book.heard == [event for what in passes for event in [(what, 200.0), ("end", 200.0)]]

@@ -46,7 +46,11 @@ def test_names_texts_and_features(tmp_path: Path) -> None:
 
 def test_array2d(tmp_path: Path) -> None:
     storage = pa.list_(pa.list_(pa.float32()))
-    extension = {"ARROW:extension:name": "datasets.features.features.Array2DExtensionType"}
+    # As ``datasets`` writes it: whether that library is imported, and so knows the type, must not matter.
+    extension = {
+        "ARROW:extension:name": "datasets.features.features.Array2DExtensionType",
+        "ARROW:extension:metadata": json.dumps([[2, 2], "float32"]),
+    }
     schema = pa.schema([pa.field("x", storage, metadata=extension), pa.field("label", pa.int64())])
     table = pa.table([pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], storage), pa.array([0, 1])], schema=schema)
     with pa.ipc.new_stream(str(tmp_path / "data-00000-of-00001.arrow"), schema) as writer:
