@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eigenclean.errors import InvalidOption
-from eigenclean_lab.store import Cell, restamp
+from eigenclean_lab.store import Cell, measure_reference, restamp
 from eigenclean_lab.store.restamp import difference
 
 
@@ -122,6 +122,32 @@ def test_current_cells_are_left_alone() -> None:
     assert restamp(current, suite, sample=1) == [] and suite.measured == []
     with pytest.raises(InvalidOption, match="sample must be 1 or more"):
         restamp(current, suite, sample=0)
+
+
+def test_on_another_machine_the_previous_code_is_the_reference() -> None:
+    """Figures of this machine differ from the file by .01; the code before and after agree."""
+    drifted = {seed: {"f": seed / 7 + 0.01} for seed in range(10)}
+    cells, reference, saved = old_cells("fine", range(10)), list[Cell](), list[Cell]()
+    measure_reference(cells, Suite(drifted), sample=3, seed=5, max_seconds=8, save=reference.extend)
+    assert len(reference) == 3
+
+    suite = Suite(drifted)
+    (report,) = restamp(cells, suite, sample=5, reference=reference, save=saved.extend)
+    assert report.is_confirmed and suite.measured == [cell.seed for cell in reference]
+    assert [cell.figures for cell in saved] == [cell.figures for cell in cells]
+    assert saved[0].restamped is not None
+    assert saved[0].restamped.compared_with == "previous code on this machine"
+    assert saved[0].restamped.machine_difference == pytest.approx(0.01)
+    assert saved[0].restamped.worst_difference == 0.0
+    assert Cell.from_record(saved[0].to_record()) == saved[0]
+
+    (report,) = restamp(cells, Suite(), sample=5, reference=reference)
+    assert len(report.different) == 3, "code that differs from the reference must be refused"
+
+
+def test_a_group_without_reference_is_not_confirmed() -> None:
+    (report,) = restamp(old_cells("fine", range(3)), Suite(), sample=1, reference=[])
+    assert report.drawn_from == 0 and not report.is_confirmed
 
 
 def test_shapes_and_missing_values_differ_infinitely() -> None:

@@ -1,5 +1,6 @@
 """`eigenclean bench restamp`: confirm measured cells for the present code by measuring a random sample of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -34,6 +35,14 @@ def restamp(
         int | None,
         typer.Option(help="Threads of torch and BLAS. The last digits of a training depend on their number."),
     ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="Compare with the cells in this folder, measured by the previous code on this machine."),
+    ] = None,
+    write_reference: Annotated[
+        Path | None,
+        typer.Option(help="Compare nothing: measure the sample with the present code and write it to this folder."),
+    ] = None,
     profile: Annotated[str, typer.Option(help="Profile of the paper's cells.")] = "small",
     data: Data = None,
     folder: Annotated[
@@ -47,7 +56,11 @@ def restamp(
     Cells are grouped by what they run (detector, recipe, kind of analysis). A group whose sample comes out equal,
     times apart, gets the fingerprint of the present code, and each of its cells records the draw: date, seed, how
     many, worst difference. A group with a different cell stays as it is. Exit code 1 when a cell differs or failed.
+
+    The last digits of a training depend on the machine. On another one than that of the file, write a reference
+    with the previous code first, then compare the present code with it.
     """
+    from eigenclean_lab.store import measure_reference
     from eigenclean_lab.store import restamp as restamp_cells
 
     for name in split_names(suites):
@@ -56,6 +69,16 @@ def restamp(
     for name in split_names(suites):
         with TemporaryDirectory(dir=folder) as scratch, working(), _limited(threads):
             store, suite = _suite(name, out, data, Path(scratch), device, profile)
+            if write_reference is not None:
+                measure_reference(
+                    store.read(),
+                    suite,
+                    sample=sample,
+                    seed=seed,
+                    max_seconds=max_cell_seconds,
+                    save=store.at(write_reference).add,
+                )
+                continue
             reports[name] = restamp_cells(
                 store.read(),
                 suite,
@@ -63,6 +86,7 @@ def restamp(
                 seed=seed,
                 max_seconds=max_cell_seconds,
                 tolerance=tolerance,
+                reference=None if reference is None else store.at(reference).read(),
                 save=store.add,
             )
     if json:
@@ -134,9 +158,8 @@ def _print(name: str, reports: "Sequence[GroupReport]") -> None:
         for comparison in report.different:
             figures = ", ".join(f"{figure} by {gap:.3g}" for figure, gap in comparison.differences.items())
             say(f"{report.group}: {_label(comparison.cell.identity)} differs: {figures or comparison.again.note}")
-    missing = {one.again.note for report in reports for one in report.missing}
-    for note in sorted(missing):
-        count = sum(one.again.note == note for report in reports for one in report.missing)
+    notes = Counter(comparison.again.note for report in reports for comparison in report.missing)
+    for note, count in sorted(notes.items()):
         say(f"{count} drawn cells could not be measured: {note}")
     unaffordable = [report.group for report in reports if not report.drawn_from]
     if unaffordable:
@@ -158,11 +181,11 @@ def _record(report: "GroupReport") -> dict[str, object]:
         "worst_difference": report.worst,
         "different": [
             {
-                "task": dict(one.cell.task),
-                "seed": one.cell.seed,
-                "differences": one.differences,
-                "note": one.again.note,
+                "task": dict(comparison.cell.task),
+                "seed": comparison.cell.seed,
+                "differences": comparison.differences,
+                "note": comparison.again.note,
             }
-            for one in report.different
+            for comparison in report.different
         ],
     }

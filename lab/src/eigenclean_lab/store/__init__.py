@@ -3,7 +3,7 @@
 from eigenclean_lab.store.cell import Cell, Measured, Restamp, Status, measured_cells
 from eigenclean_lab.store.fingerprints import code_key, registered, short_hash
 from eigenclean_lab.store.measuring import MissingData, Save, measure_cell, run_cells, select_settings, today
-from eigenclean_lab.store.restamp import Comparison, GroupReport, Suite, restamp
+from eigenclean_lab.store.restamp import Comparison, GroupReport, Suite, measure_reference, restamp
 from eigenclean_lab.store.store import Store
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Suite",
     "code_key",
     "measure_cell",
+    "measure_reference",
     "measured_cells",
     "registered",
     "restamp",

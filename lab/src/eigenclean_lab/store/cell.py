@@ -26,6 +26,8 @@ class Restamp:
         tolerance: what was allowed.
         measured_again: whether this cell was one of those drawn.
         previous_code: fingerprint of the code that measured the cell.
+        compared_with: "file", or "previous code on this machine" when that code measured the sample as well.
+        machine_difference: largest difference between the file and what the previous code measured on this machine.
     """
 
     date: str
@@ -38,6 +40,8 @@ class Restamp:
     tolerance: float
     measured_again: bool
     previous_code: str
+    compared_with: str = "file"
+    machine_difference: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 Renaming a function changes the fingerprint of every cell behind it, and measuring them all again takes days. A
 random sample is evidence enough that nothing but names has changed, if the file says what was drawn and compared.
+
+The last digits of a training depend on the processor and the number of threads, and a training amplifies them: on
+another machine than that of the file, equal code yields unequal figures. There the previous code measures the
+sample as well (`measure_reference`), and the present code is compared with that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -44,12 +48,14 @@ class Comparison:
 
     Attributes:
         cell: as the file has it.
+        expected: what the present code has to reproduce: the cell, or the reference of this machine.
         again: as it was measured now.
         differences: figures and curves that differ by more than the tolerance, with their differences.
         worst: the largest difference of all that were compared.
     """
 
     cell: Cell
+    expected: Cell
     again: Cell
     differences: dict[str, float]
     worst: float
@@ -79,17 +85,17 @@ class GroupReport:
     @property
     def missing(self) -> tuple[Comparison, ...]:
         """Drawn cells that could not be measured, for lack of data or a library."""
-        return tuple(one for one in self.comparisons if one.again.status == "missing")
+        return tuple(comparison for comparison in self.comparisons if comparison.again.status == "missing")
 
     @property
     def compared(self) -> tuple[Comparison, ...]:
         """Drawn cells without the missing ones."""
-        return tuple(one for one in self.comparisons if one.again.status != "missing")
+        return tuple(comparison for comparison in self.comparisons if comparison.again.status != "missing")
 
     @property
     def different(self) -> tuple[Comparison, ...]:
         """Drawn cells that failed or came out otherwise than before."""
-        return tuple(one for one in self.compared if not one.is_equal)
+        return tuple(comparison for comparison in self.compared if not comparison.is_equal)
 
     @property
     def is_confirmed(self) -> bool:
@@ -99,7 +105,7 @@ class GroupReport:
     @property
     def worst(self) -> float:
         """Largest difference of all figures that were compared."""
-        return max((one.worst for one in self.compared), default=0.0)
+        return max((comparison.worst for comparison in self.compared), default=0.0)
 
 
 def restamp(
@@ -110,6 +116,7 @@ def restamp(
     seed: int = 0,
     max_seconds: float | None = None,
     tolerance: float = TOLERANCE,
+    reference: Iterable[Cell] | None = None,
     save: Callable[[Sequence[Cell]], None] | None = None,
 ) -> list[GroupReport]:
     """Measure a sample of each group again; stamp the groups that come out equal with the present key and code.
@@ -121,45 +128,102 @@ def restamp(
         seed: of the draw.
         max_seconds: draw only cells that took at most so long; None draws from all.
         tolerance: allowed difference of a figure, relative to figures above 1.
+        reference: cells that the previous code has measured on this machine. Only these are drawn, and the present
+            code is compared with them; None compares it with the file.
         save: called with the stamped cells of a group as soon as it is confirmed.
     """
-    if sample < 1:
-        raise InvalidOption(f"restamp: sample must be 1 or more, got {sample}")
+    _check_sample(sample)
+    expected = {cell.identity: cell for cell in measured_cells(cells if reference is None else reference)}
     requests = {cell.identity: suite.request(cell) for cell in measured_cells(cells)}
-    groups: dict[str, list[Cell]] = {}
-    for cell in measured_cells(cells):
-        if not cell.is_current(requests[cell.identity]):
-            groups.setdefault(suite.group(cell), []).append(cell)
+    stale = [cell for cell in measured_cells(cells) if not cell.is_current(requests[cell.identity])]
+    groups = _group(stale, suite)
     reports = []
     for group, members in track(list(groups.items()), f"groups of {suite.name}"):
-        drawn_from = [
-            cell
-            for cell in members
-            if _comparables(cell, suite) and (max_seconds is None or cell.seconds <= max_seconds)
-        ]
-        rng = np.random.default_rng([seed, *group.encode()])
-        rows = np.sort(rng.permutation(len(drawn_from))[:sample]).tolist()
+        drawn_from = [cell for cell in _affordable(members, suite, max_seconds) if cell.identity in expected]
         comparisons = tuple(
-            compare(drawn_from[row], suite.measure(requests[drawn_from[row].identity]), suite, tolerance)
-            for row in track(rows, group)
+            compare(cell, expected[cell.identity], suite.measure(requests[cell.identity]), suite, tolerance)
+            for cell in _draw(group, drawn_from, sample, seed)
         )
         report = GroupReport(group, len(members), len(drawn_from), comparisons)
         reports.append(report)
         if report.is_confirmed and save is not None:
-            save([_stamped(cell, requests[cell.identity], report, seed, tolerance) for cell in members])
+            stamp = _stamp(report, suite, seed, tolerance, from_reference=reference is not None)
+            again = {comparison.cell.identity for comparison in report.compared}
+            save(
+                [
+                    replace(
+                        cell,
+                        key=requests[cell.identity].key,
+                        code=requests[cell.identity].code,
+                        restamped=replace(stamp, measured_again=cell.identity in again, previous_code=cell.code),
+                    )
+                    for cell in members
+                ]
+            )
     return reports
 
 
-def compare(cell: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> Comparison:
-    """Differences between the figures and curves of a cell and those of its repetition."""
-    before, after = _comparables(cell, suite), _comparables(again, suite)
-    gaps = {name: difference(before.get(name), after.get(name)) for name in {**before, **after}}
-    return Comparison(
-        cell,
-        again,
-        {name: gap for name, gap in gaps.items() if gap > tolerance} if again.is_measured else {},
-        max(gaps.values(), default=0.0) if again.is_measured else 0.0,
-    )
+def measure_reference(
+    cells: Sequence[Cell],
+    suite: Suite,
+    *,
+    sample: int,
+    seed: int = 0,
+    max_seconds: float | None = None,
+    save: Callable[[Sequence[Cell]], None],
+) -> None:
+    """Measure a sample of each group with the present code, for `restamp` with later code on the same machine.
+
+    Args:
+        cells: all cells of a file.
+        suite: how they are measured.
+        sample: cells to draw from each group.
+        seed: of the draw.
+        max_seconds: draw only cells that took at most so long; None draws from all.
+        save: called with each measured cell.
+    """
+    _check_sample(sample)
+    groups = _group(measured_cells(cells), suite)
+    for group, members in track(list(groups.items()), f"groups of {suite.name}"):
+        for cell in _draw(group, _affordable(members, suite, max_seconds), sample, seed):
+            save([suite.measure(suite.request(cell))])
+
+
+def _check_sample(sample: int) -> None:
+    if sample < 1:
+        raise InvalidOption(f"restamp: sample must be 1 or more, got {sample}")
+
+
+def _group(cells: Iterable[Cell], suite: Suite) -> dict[str, list[Cell]]:
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(suite.group(cell), []).append(cell)
+    return groups
+
+
+def _affordable(cells: Iterable[Cell], suite: Suite, max_seconds: float | None) -> list[Cell]:
+    """Cells that are quick enough and have figures other than times."""
+    return [
+        cell for cell in cells if _comparables(cell, suite) and (max_seconds is None or cell.seconds <= max_seconds)
+    ]
+
+
+def _draw(group: str, cells: Sequence[Cell], sample: int, seed: int) -> Iterator[Cell]:
+    rng = np.random.default_rng([seed, *group.encode()])
+    rows = np.sort(rng.permutation(len(cells))[:sample]).tolist()
+    yield from (cells[row] for row in track(rows, group))
+
+
+def compare(cell: Cell, expected: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> Comparison:
+    """Differences between the expected figures and curves of a cell and those measured now."""
+    gaps = _gaps(expected, again, suite) if again.is_measured else {}
+    differences = {name: gap for name, gap in gaps.items() if gap > tolerance}
+    return Comparison(cell, expected, again, differences, max(gaps.values(), default=0.0))
+
+
+def _gaps(before: Cell, after: Cell, suite: Suite) -> dict[str, float]:
+    old, new = _comparables(before, suite), _comparables(after, suite)
+    return {name: difference(old.get(name), new.get(name)) for name in {**old, **new}}
 
 
 def _comparables(cell: Cell, suite: Suite) -> dict[str, Any]:
@@ -179,16 +243,17 @@ def difference(before: Any, after: Any) -> float:
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
         return max((difference(before[name], after[name]) for name in before), default=0.0)
     if isinstance(before, list | tuple) and isinstance(after, list | tuple) and len(before) == len(after):
-        return max((difference(one, two) for one, two in zip(before, after, strict=True)), default=0.0)
+        return max((difference(*values) for values in zip(before, after, strict=True)), default=0.0)
     if isinstance(before, int | float) and isinstance(after, int | float):
         gap = abs(before - after) / max(1.0, abs(before))
         return float("inf") if np.isnan(gap) else gap
     return 0.0 if before == after else float("inf")
 
 
-def _stamped(cell: Cell, request: Cell, report: GroupReport, seed: int, tolerance: float) -> Cell:
-    again = {one.cell.identity for one in report.compared}
-    stamp = Restamp(
+def _stamp(report: GroupReport, suite: Suite, seed: int, tolerance: float, *, from_reference: bool) -> Restamp:
+    """What all cells of a group record about the comparison."""
+    drifts = [max(_gaps(each.cell, each.expected, suite).values(), default=0.0) for each in report.compared]
+    return Restamp(
         date=today(),
         group=report.group,
         group_size=report.size,
@@ -197,7 +262,8 @@ def _stamped(cell: Cell, request: Cell, report: GroupReport, seed: int, toleranc
         seed=seed,
         worst_difference=report.worst,
         tolerance=tolerance,
-        measured_again=cell.identity in again,
-        previous_code=cell.code,
+        measured_again=False,
+        previous_code="",
+        compared_with="previous code on this machine" if from_reference else "file",
+        machine_difference=max(drifts, default=0.0),
     )
-    return replace(cell, key=request.key, code=request.code, restamped=stamp)

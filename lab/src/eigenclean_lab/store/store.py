@@ -27,6 +27,10 @@ class Store:
     def __init__(self, path: Path, command: str, order: Order = lambda cell: cell.identity) -> None:
         self.path, self.command, self.order = path, command, order
 
+    def at(self, folder: Path) -> "Store":
+        """The store of the same kind of cells in another folder."""
+        return Store(folder / self.path.name, self.command, self.order)
+
     def read(self) -> list[Cell]:
         """The cells of earlier runs; none if there is no file."""
         if not self.path.is_file():
