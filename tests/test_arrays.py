@@ -233,6 +233,35 @@ class TestIds:
         with pytest.raises(InvalidData, match=words):
             check_ids(ids, 3, by="FINE")
 
+    def test_ids_of_bytes_are_text(self) -> None:
+        np.testing.assert_array_equal(check_ids(np.array([b"a", b"\xc3\xa9"]), 2, by="X"), ["a", "é"])
+        with pytest.raises(InvalidData, match="ids of bytes must be UTF-8"):
+            check_ids(np.array([b"a", b"\xff"]), 2, by="X")
+
+
+@given(st.lists(st.text(st.characters(), max_size=4), min_size=1, max_size=6, unique=True))
+@settings(max_examples=150, deadline=None)
+def test_exactly_what_utf_8_can_hold_is_accepted_as_label_and_id(texts: list[str]) -> None:
+    texts = [text.replace("\0", "") + str(number) for number, text in enumerate(texts)]
+    array = np.array(texts)
+    for checked in (array, array.astype(array.dtype.newbyteorder(">")), np.repeat(array, 2)[::2]):
+        try:
+            "".join(texts).encode("utf-8")
+        except UnicodeEncodeError:
+            for check in (lambda a: check_labels(a, by="X"), lambda a: check_ids(a, len(a), by="X")):
+                with pytest.raises(InvalidData, match="must be valid Unicode text, but row"):
+                    check(checked)
+        else:
+            assert (
+                check_labels(checked, by="X").tolist() == check_ids(checked, len(texts), by="X").tolist() == texts
+            )
+
+
+def test_numbers_beyond_the_last_code_point_are_no_text() -> None:
+    damaged = np.array([65, 0x110000], dtype=np.uint32).view("U1")
+    with pytest.raises(InvalidData, match="but row 1 has"):
+        check_ids(damaged, 2, by="X")
+
 
 class TestBlocks:
     @given(st.lists(st.integers(0, 6), max_size=40))

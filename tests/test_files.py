@@ -37,6 +37,18 @@ def test_success_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
     assert names(target.parent) == ["a.txt"]
 
 
+def test_half_of_a_surrogate_pair_is_escaped_as_json_does(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"name": "n\udcff.csv ä"})
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"name": "n\udcff.csv ä"}
+
+
+@pytest.mark.parametrize("name", ["o\udcff", "o\udcff/inside.txt"])
+def test_names_that_are_not_utf_8_are_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidOption, match=r"o\\udcff.* its name is not UTF-8 text"):
+        write_text(tmp_path / name, "x")
+    assert names(tmp_path) == []
+
+
 def test_target_is_untouched_until_the_end(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
     target.write_text("old")

@@ -88,9 +88,10 @@ def check_labels(labels: ArrayLike, *, by: str, n_rows: int | None = None) -> Ar
     if array.dtype.kind == "f":
         array = _whole_numbers(array, by=by)
     if array.dtype.kind == "S":
-        array = _decoded(array, by=by)
+        array = _decoded(array, by=by, what="labels")
     if array.dtype.kind == "U":
         _refuse_missing(array == "", by=by)
+        check_unicode(array, by=by, what="labels")
     elif array.dtype.kind not in "iub":
         raise InvalidData(f"{by}: labels must be integers or strings, got type {array.dtype}")
     return array
@@ -151,12 +152,38 @@ def check_ids(ids: ArrayLike | None, n_rows: int, *, by: str) -> Array:
         array = np.array([str(value) for value in array.tolist()])
     if array.dtype.kind not in "iuUS":
         raise InvalidData(f"{by}: ids must be integers or strings, got type {array.dtype}")
+    if array.dtype.kind == "S":
+        array = _decoded(array, by=by, what="ids")
+    if array.dtype.kind == "U":
+        check_unicode(array, by=by, what="ids")
     ordered = np.sort(array)
     repeated = ordered[1:] == ordered[:-1]
     if repeated.any():
         example = ordered[1:][repeated][0].item()
         raise InvalidData(f"{by}: ids must be unique, but {int(repeated.sum())} repeat, for example {example!r}")
     return array
+
+
+def check_unicode(array: Array, *, by: str, what: str) -> None:
+    """Refuse strings that no file of text can hold: with half of a surrogate pair, or beyond the last code point.
+
+    They come from badly decoded or damaged files. Labels and ids have to be found again in the data, so they are
+    not repaired here.
+    """
+    if array.dtype.itemsize == 0:
+        return
+    for chunk in row_chunks(len(array), array.dtype.itemsize):
+        block = np.ascontiguousarray(array[chunk], dtype=array.dtype.newbyteorder("="))
+        points = block.view(np.uint32).reshape(len(block), -1)
+        if points.max() < 0xD800:  # nearly always
+            continue
+        wrong = ((points >= 0xD800) & (points < 0xE000) | (points > 0x10FFFF)).any(axis=1)
+        if wrong.any():
+            row = chunk.start + int(np.argmax(wrong))
+            raise InvalidData(
+                f"{by}: {what} must be valid Unicode text, but row {row} has half of a surrogate pair or a "
+                "character that does not exist; decode the data again"
+            )
 
 
 def preview(values: Array, most: int = 8) -> str:
@@ -289,11 +316,11 @@ def _is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def _decoded(array: Array, *, by: str) -> Array:
+def _decoded(array: Array, *, by: str, what: str) -> Array:
     try:
         return np.char.decode(array, "utf-8")
     except UnicodeDecodeError:
-        raise InvalidData(f"{by}: labels of bytes must be UTF-8 text; decode them first") from None
+        raise InvalidData(f"{by}: {what} of bytes must be UTF-8 text; decode them first") from None
 
 
 def _whole_numbers(array: Array, *, by: str) -> Array:

@@ -84,6 +84,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary file lies in the same folder, so the rename is atomic; Ctrl-C inside the block also cleans up.
     """
     target = Path(path)
+    check_encodable(target)
     make_folder(target.parent)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp", dir=target.parent)
@@ -106,9 +107,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_encodable(path: Path) -> None:
+    """Raise `InvalidOption` when a path to write to is not UTF-8: Arrow cannot open it."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        shown = str(path).encode("utf-8", "backslashreplace").decode()
+        raise InvalidOption(f"cannot write {shown}: its name is not UTF-8 text; choose another name") from None
+
+
 def make_folder(path: str | os.PathLike[str]) -> Path:
     """Create the folder ``path`` (and its parents) unless it is there; one sentence when that is impossible."""
     folder = Path(path)
+    check_encodable(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -119,9 +130,13 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Replace the file at ``path`` by ``text`` (UTF-8), atomically."""
+    """Replace the file at ``path`` by ``text`` (UTF-8), atomically.
+
+    Half of a surrogate pair, as in file names that are not UTF-8, is escaped as ``\\udcff``, which is also how JSON
+    writes it.
+    """
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def json_text(record: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels
+from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels, check_unicode
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import replacing, write_text
 
@@ -103,6 +103,8 @@ class Patch:
         labels = [label for row in rows for label in (row["old"], row["new"])]
         both = check_labels(_uniform_array(labels, by=by, what="labels"), by=by).reshape(-1, 2)
         texts = {field: np.array([row[field] for row in rows], dtype=np.str_) for field in ("decision", *_TEXTS)}
+        for field, values in texts.items():
+            check_unicode(values, by=by, what=field)
         return cls(
             ids=check_ids(_uniform_array([row["id"] for row in rows], by=by, what="ids"), len(rows), by=by),
             old=both[:, 0],

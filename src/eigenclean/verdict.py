@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
-from eigenclean.errors import InvalidData
+from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
 from eigenclean.files import json_text, make_folder, move_into_place, replacing, write_text
 
@@ -258,7 +258,12 @@ class Verdict:
         missing = [name for name in _COLUMNS if name not in table.column_names]
         if missing:
             raise InvalidData(f"{file} is not a verdict: it lacks the column {missing[0]!r}")
-        return _from_table(table)
+        try:
+            return _from_table(table)
+        except EigencleanError:
+            raise
+        except (ValueError, TypeError, RecursionError):  # texts that are not UTF-8, metadata that is not JSON
+            raise InvalidData(f"{file} is damaged; run `eigenclean detect` again") from None
 
     @property
     def _made_by(self) -> Mapping[str, Any]:

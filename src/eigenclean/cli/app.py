@@ -1,5 +1,6 @@
 """The `eigenclean` command: commands are registered here, errors become one line here."""
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -65,6 +66,7 @@ def options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; an error is one line on standard error."""
+    _escape_unprintable()
     debug = "--debug" in arguments  # wherever it stands: whoever needs it adds it at the end of the last command
     for warning in plugin_warnings:
         _say(warning)
@@ -89,6 +91,12 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and please report it")
         return 1
+
+
+def _escape_unprintable() -> None:
+    """What the terminal cannot show (its encoding is not UTF-8, or a file name is not) is printed as an escape."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _usage(error: TyperException) -> str:

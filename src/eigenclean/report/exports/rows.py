@@ -69,7 +69,10 @@ def write_json_list(path: Path, items: Iterable[dict[str, Any]]) -> None:
 
     Items are written one by one, a line each, so that a million of them need no memory.
     """
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with (
+        replacing(path) as temporary,
+        open(temporary, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
+    ):
         file.write("[")
         for number, item in enumerate(items):
             file.write(",\n" if number else "\n")

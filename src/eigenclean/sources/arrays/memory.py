@@ -87,4 +87,7 @@ def check_texts(texts: Array, n_rows: int, *, by: str) -> list[str]:
     """The texts when there is one for each row; `InvalidData` otherwise."""
     if texts.ndim != 1 or len(texts) != n_rows:
         raise InvalidData(f"{by}: texts must be one for each of the {n_rows} rows, got shape {texts.shape}")
-    return [str(text) for text in texts.tolist()]
+    try:
+        return [str(text) for text in texts.tolist()]
+    except ValueError:  # a number beyond the last code point, in a damaged file
+        raise InvalidData(f"{by}: texts must be Unicode text; write the file again") from None
