@@ -248,9 +248,10 @@ def test_exactly_what_utf_8_can_hold_is_accepted_as_label_and_id(texts: list[str
         try:
             "".join(texts).encode("utf-8")
         except UnicodeEncodeError:
-            for check in (lambda a: check_labels(a, by="X"), lambda a: check_ids(a, len(a), by="X")):
-                with pytest.raises(InvalidData, match="must be valid Unicode text, but row"):
-                    check(checked)
+            with pytest.raises(InvalidData, match="labels must be valid Unicode text, but row"):
+                check_labels(checked, by="X")
+            with pytest.raises(InvalidData, match="ids must be valid Unicode text, but row"):
+                check_ids(checked, len(texts), by="X")
         else:
             assert (
                 check_labels(checked, by="X").tolist() == check_ids(checked, len(texts), by="X").tolist() == texts

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -237,8 +238,7 @@ class Verdict:
         else:
             move_into_place(written, folder / FILE)
         if csv:
-            with replacing(folder / "verdict.csv") as temporary:
-                pyarrow.csv.write_csv(self.to_frame(), str(temporary))
+            write_csv(self.to_frame(), folder / "verdict.csv")
         write_text(folder / SUMMARY, summary)
         return folder / FILE
 
@@ -315,6 +315,26 @@ def write_table(table: pa.Table, path: Path) -> None:
         pq.write_table(table, temporary)
 
 
+# What a spreadsheet takes for a formula and carries out, after characters that it does not see.
+_FORMULA = r"^([\pZ\pC]*[=+\-@＝＋－＠]|[\t\r\n])"
+
+
+def write_csv(table: pa.Table, path: Path, *, byte_order_mark: bool = False) -> None:
+    """Write a table as CSV in which no cell is a formula, whole or not at all; the exact values are in the Parquet
+    file.
+
+    Text that a spreadsheet would evaluate gets an apostrophe before it. With ``byte_order_mark``, spreadsheets read
+    the file as UTF-8.
+    """
+    columns = {
+        name: pc.replace_substring_regex(column, _FORMULA, r"'\1") if _is_text(column.type) else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(b"\xef\xbb\xbf" * byte_order_mark)
+        pyarrow.csv.write_csv(pa.table(columns), file)
+
+
 def _with_new_names(table: pa.Table) -> pa.Table:
     """A table with the column names of today; files of earlier versions stay readable."""
     names = [_OLD_COLUMNS.get(name, name) for name in table.column_names]
@@ -328,6 +348,10 @@ def _from_table(table: pa.Table) -> Verdict:
 
 
 def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if _is_text(column.type):
         return np.array(column.to_pylist(), dtype=np.str_)
     return np.asarray(column.to_numpy())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

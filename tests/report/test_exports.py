@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.report.exports import EXPORTS, Rows
-from eigenclean.report.exports.spreadsheet import harmless
 from eigenclean.sources import Source, open_source
 from eigenclean.verdict import Verdict
 
@@ -50,7 +49,7 @@ def write(name: str, made: Rows, path: Path) -> Path:
 
 def test_spreadsheets(tmp_path: Path) -> None:
     path = write("csv", rows(texts(), ids=np.array(["=1", "-2", "@x", "\tq", "ok"])), tmp_path / "x.csv")
-    assert path.read_bytes().startswith(b"\xef\xbb\xbfid,given_label,is_label_issue,label_score,")
+    assert path.read_bytes().startswith(b'\xef\xbb\xbf"id","given_label","is_label_issue","label_score",')
     with open(path, encoding="utf-8-sig", newline="") as file:
         read = list(csv.DictReader(file))
     assert [row["id"] for row in read] == ["'=1", "'-2", "'@x", "'\tq", "ok"]
@@ -58,10 +57,48 @@ def test_spreadsheets(tmp_path: Path) -> None:
     assert [float(row["label_score"]) for row in read] == [0.9, 0.2, 0.8, 0.1, 0.99]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", " =", "\r=", "\n+", "＝"])
-def test_no_cell_is_a_formula(start: str) -> None:
-    assert str(harmless(f"{start}cmd|' /C calc'!A0")).startswith("'")
-    assert harmless(-1.5) == -1.5 and harmless("a=b") == "a=b"
+STARTS = [
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t=",
+    " =",
+    "\r=",
+    "\n+",
+    "＝",
+    "\u00a0=",
+    "\ufeff=",
+    "\u2028@",
+    "\x0b=",
+    "\t",
+    "\r",
+    "\n",
+]
+
+
+@pytest.mark.parametrize("tool", ["csv", "cleanlab", "verdict.csv"])
+def test_no_cell_of_any_csv_is_a_formula(tool: str, tmp_path: Path) -> None:
+    cells = np.array([f"{start}cmd|' /C calc'!A0" for start in STARTS] + ["a=b", "cat", "1-2", ""])
+    n = len(cells)
+    verdict = Verdict(
+        ids=cells, labels=cells, score=np.full(n, -1.5), p_clean=np.full(n, 0.5), flagged=np.zeros(n, dtype=bool),
+        suggested=cells, suggested_confidence=np.full(n, 0.5),
+    )  # fmt: skip
+    path = tmp_path / "verdict.csv"
+    if tool == "verdict.csv":
+        verdict.save(tmp_path, csv=True)
+    else:
+        write(tool, Rows(verdict, np.arange(n)), path)
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        read = list(csv.DictReader(file))
+    expected = [f"'{cell}" for cell in cells[: len(STARTS)]] + cells[len(STARTS) :].tolist()
+    texts = {"id", "given_label", "suggested_label", "predicted_label"} & set(read[0])
+    assert len(texts) >= 2
+    for column in texts:
+        assert [row[column] for row in read] == expected
+    if "score" in read[0]:
+        assert {row["score"] for row in read} == {"-1.5"}  # a number is no formula
 
 
 def test_cleanlab_takes_its_frame(tmp_path: Path) -> None:

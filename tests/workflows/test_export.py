@@ -28,7 +28,7 @@ def test_all_rows_are_in_the_order_of_the_data_and_flagged_ones_worst_first(fini
     flagged = rows_of(tmp_path / "flagged.csv")
     assert exported.n_rows == len(flagged) == verdict.n_flagged
     scores = [float(row["label_score"]) for row in flagged]
-    assert scores == sorted(scores) and {row["is_label_issue"] for row in flagged} == {"True"}
+    assert scores == sorted(scores) and {row["is_label_issue"] for row in flagged} == {"true"}
 
 
 def test_every_row_has_its_own_text(finished: Path, tmp_path: Path) -> None:

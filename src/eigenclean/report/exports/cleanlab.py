@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from eigenclean.files import replacing
 from eigenclean.report.exports.rows import Rows
+from eigenclean.verdict import write_csv
 
 COLUMNS = {
     "is_label_issue": "is_label_issue",
@@ -19,10 +19,10 @@ COLUMNS = {
 
 def to_cleanlab(rows: Rows, path: Path) -> None:
     """``is_label_issue, label_score, given_label, predicted_label``, one row per sample, in order."""
-    frame = rows.verdict.to_frame().take(rows.rows.tolist())
-    renamed = pa.table({name: frame.column(column) for name, column in COLUMNS.items()})
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".parquet":
+    table = rows.table()
+    renamed = pa.table({name: table.column(column) for name, column in COLUMNS.items()})
+    if path.suffix.lower() == ".parquet":
+        with replacing(path) as temporary:
             pq.write_table(renamed, temporary)
-        else:
-            pyarrow.csv.write_csv(renamed, str(temporary))
+    else:
+        write_csv(renamed, path)

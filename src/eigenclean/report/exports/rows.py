@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from eigenclean.arrays import Ints, row_chunks
 from eigenclean.files import replacing
@@ -40,7 +41,11 @@ class Rows:
         """One dict per row: the columns of the verdict."""
         frame = self.verdict.to_frame()
         for chunk in row_chunks(len(self), 1, _CHUNK_ROWS):
-            yield from frame.take(self.rows[chunk].tolist()).to_pylist()
+            yield from frame.take(self.rows[chunk]).to_pylist()
+
+    def table(self) -> pa.Table:
+        """The columns of the verdict."""
+        return self.verdict.to_frame().take(self.rows)
 
     @property
     def classes(self) -> list[str]:
