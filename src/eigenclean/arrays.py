@@ -186,6 +186,21 @@ def check_unicode(array: Array, *, by: str, what: str) -> None:
             )
 
 
+def array_from_record(values: Any, type_name: str) -> Array:
+    """Labels or ids from a JSON file: ``values`` as `tolist` gave them, of the type that ``dtype.str`` named.
+
+    ValueError or TypeError for anything else. The file may be somebody else's, so the width of a text type, which
+    decides about memory, is not taken from it.
+
+    >>> array_from_record(["cat", "dog"], "<U400000000")
+    array(['cat', 'dog'], dtype='<U3')
+    """
+    kind = np.dtype(type_name)
+    if kind.kind not in "biuU":
+        raise ValueError(f"labels cannot be of type {kind}")
+    return np.array(values, dtype=np.str_ if kind.kind == "U" else kind)
+
+
 def preview(values: Array, most: int = 8) -> str:
     """A short list for messages.
 

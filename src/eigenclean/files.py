@@ -139,6 +139,20 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text; ValueError for all that is none, also for brackets nested too deeply to read.
+
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: brackets are nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("brackets are nested too deeply") from None
+
+
 def json_text(record: Mapping[str, Any]) -> str:
     """``record`` as indented JSON; NaN, which JSON does not know, is a ValueError."""
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
-from eigenclean.files import json_text, make_folder, move_into_place, replacing, write_text
+from eigenclean.files import json_text, make_folder, move_into_place, parse_json, replacing, write_text
 
 FILE = "verdict.parquet"
 SUMMARY = "summary.json"
@@ -262,7 +262,7 @@ class Verdict:
             return _from_table(table)
         except EigencleanError:
             raise
-        except (ValueError, TypeError, RecursionError):  # texts that are not UTF-8, metadata that is not JSON
+        except (ValueError, TypeError, pa.ArrowException):  # not UTF-8, metadata that is not JSON, other types
             raise InvalidData(f"{file} is damaged; run `eigenclean detect` again") from None
 
     @property
@@ -342,8 +342,11 @@ def _with_new_names(table: pa.Table) -> pa.Table:
 
 
 def _from_table(table: pa.Table) -> Verdict:
-    made_by = json.loads((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
+    made_by = parse_json((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
     fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
+    kinds = {"flagged": "b", "ids": "iufU", "labels": "biufU", "suggested": "biufU"}
+    if not isinstance(made_by, dict) or any(v.dtype.kind not in kinds.get(k, "fiu") for k, v in fields.items()):
+        raise TypeError("columns of other types")
     return Verdict(**fields, made_by=made_by)
 
 

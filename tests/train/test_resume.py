@@ -196,9 +196,7 @@ def test_a_wrong_checkpoint_gets_a_sentence(damage: str, pool: Pool, small_net: 
         save_file({"a": torch.zeros(1)}, path)
     else:
         save_file({"a": torch.zeros(1)}, path, metadata={"eigenclean": '{"format": 99}'})
-    with pytest.raises(
-        InvalidData, match=r"checkpoint\.safetensors is (not a checkpoint|a checkpoint of format 99)"
-    ):
+    with pytest.raises(InvalidData, match=r"checkpoint\.safetensors is not a checkpoint"):
         run(Recipe("mine", (Stage(1),)), small_net, pool).fit(Checkpoints(tmp_path).resume())
 
 

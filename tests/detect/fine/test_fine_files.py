@@ -73,3 +73,26 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     (folder / "moments.json").write_text(json.dumps({**record, "classes": None}))
     with pytest.raises(InvalidData, match="are damaged"):
         FINE.load(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class_type": "O"},
+        {"class_type": "<U999999999", "classes": [[1], [2, 3]]},
+        {"parameters": {"no_such": 1}},
+        {"parameters": {"cut": {"name": "os.system"}}},
+        {"parameters": {"cut": {"name": "gaussian", "no_such": 1}}},
+        {"parameters": []},
+        {"cut": {"name": "subprocess.run", "options": {}}},
+        {"cut": None},
+        {"classes": [1]},
+        {"method": None},
+    ],
+)
+def test_a_record_of_somebody_else_names_only_what_is_in_the_tables(change: dict[str, Any], tmp_path: Path) -> None:
+    folder = FINE().fit(X, Y).save(tmp_path / "m")
+    record = json.loads((folder / "moments.json").read_text())
+    (folder / "moments.json").write_text(json.dumps({**record, **change}))
+    with pytest.raises(InvalidData, match=r"are damaged|are those of"):
+        FINE.load(folder)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigenclean.arrays import Array
+from eigenclean.arrays import Array, array_from_record
 from eigenclean.detect.base import plain_parameters
 from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
-from eigenclean.files import json_text, make_folder, replacing, write_text
+from eigenclean.files import json_text, make_folder, parse_json, replacing, write_text
 from eigenclean.mixture import Mixtures
 from eigenclean.moments import ClassMoments
 from eigenclean.version import __version__
@@ -58,29 +57,40 @@ def save_fine(fine: "FINE", moments: ClassMoments | None, path: str | os.PathLik
 def load_fine(kind: "type[FINE]", path: str | os.PathLike[str]) -> "FINE":
     """Read the record and the arrays, and check the arrays against the hash in the record."""
     safetensors: Any = require("safetensors.numpy", extra="dask", caller="FINE.load")
+    broken: Any = require("safetensors", extra="dask", caller="FINE.load").SafetensorError
     folder = Path(path)
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = parse_json((folder / RECORD).read_text(encoding="utf-8"))
         content = (folder / ARRAYS).read_bytes()
         if record["format"] != 1 or hashlib.blake2b(content, digest_size=16).hexdigest() != record["hash"]:
             raise ValueError("its two files do not belong together")
         tensors = safetensors.load(content)
-        classes = np.array(record["classes"], dtype=np.dtype(record["class_type"]))
+        classes = array_from_record(record["classes"], record["class_type"])
         moments = ClassMoments(classes, tensors["counts"], tensors["sums"], tensors["seconds"])
+        _check_shapes(moments)
+        method = record["method"]
+        fine = kind(**_parameters(record["parameters"])) if method == kind.name else None
+        cut = _restore_cut(record["cut"], tensors) if "cut" in record else None
     except OSError as error:
         raise InvalidData(
             f"there are no moments in {folder}: {error.strerror}; expected {ARRAYS} and {RECORD}, "
             "as FINE.save writes"
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, broken) as error:
         raise InvalidData(f"the moments in {folder} are damaged: {error}; save them again") from None
-    if record["method"] != kind.name:
-        raise InvalidData(f"the moments in {folder} are those of {record['method']}, not of {kind.name}")
-    fine = kind(**_parameters(record["parameters"]))
+    if fine is None:
+        raise InvalidData(f"the moments in {folder} are those of {method}, not of {kind.name}")
     fine._take(moments)
-    if "cut" in record:
-        fine.cut_ = _restore_cut(record["cut"], tensors)
+    if cut is not None:
+        fine.cut_ = cut
     return fine
+
+
+def _check_shapes(moments: ClassMoments) -> None:
+    n_classes, width = len(moments.classes), moments.sums.shape[-1]
+    shapes = moments.counts.shape, moments.sums.shape, moments.seconds.shape
+    if shapes != ((n_classes,), (n_classes, width), (n_classes, width, width)):
+        raise ValueError("its arrays do not fit each other")
 
 
 def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:

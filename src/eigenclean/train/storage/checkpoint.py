@@ -14,7 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
-from eigenclean.files import replacing
+from eigenclean.files import parse_json, replacing
 from eigenclean.train.engine import Engine
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.storage.engine_state import capture, restore
@@ -41,7 +41,7 @@ def load_checkpoint(engine: Engine, path: str | os.PathLike[str], identity: Mapp
         raise InvalidOption(f"cannot resume from {path}: {listed}; start a new run in another folder")
     try:
         restore(engine, tensors, header["state"])
-    except (KeyError, TypeError, IndexError, RuntimeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, RuntimeError, ValueError, AttributeError) as error:
         raise InvalidData(f"{path} is not a checkpoint of this training: {error!r}") from None
 
 
@@ -86,12 +86,12 @@ def _shortened(value: Any) -> str:
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, "pt") as file:
-            header = json.loads((file.metadata() or {})[_KEY])
+            header = parse_json((file.metadata() or {})[_KEY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
         raise InvalidData(f"cannot read the checkpoint {path}: {error.strerror or error}") from None
     except (SafetensorError, KeyError, ValueError):
         raise InvalidData(f"{path} is not a checkpoint of eigenclean, or it is damaged; start a new run") from None
-    if header.get("format") != _FORMAT:
-        raise InvalidData(f"{path} is a checkpoint of format {header.get('format')}, expected {_FORMAT}")
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise InvalidData(f"{path} is not a checkpoint of format {_FORMAT}; start a new run")
     return tensors, header

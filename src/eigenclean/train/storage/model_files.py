@@ -1,20 +1,27 @@
-"""A trained classifier in a folder: tensors as safetensors, the rest as JSON, the verdict as Parquet; no pickle."""
+"""A trained classifier in a folder: tensors as safetensors, the rest as JSON, the verdict as Parquet; no pickle.
 
+The folder may come from somebody else. Its record chooses among the networks of `NETS`, never a file or a download,
+and decides nothing about memory that the tensors do not confirm.
+"""
+
+import copy
 import hashlib
-import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.files import make_folder, replacing, write_json
+from eigenclean.arrays import array_from_record
+from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
+from eigenclean.files import make_folder, parse_json, replacing, write_json
+from eigenclean.names import check_name
+from eigenclean.nets import NETS
 from eigenclean.train.augment import augmentation_by_name
 from eigenclean.train.data.inputs import InputSpec
 from eigenclean.train.data.scaling import Scaling
@@ -25,6 +32,7 @@ from eigenclean.verdict import Verdict
 WEIGHTS = "model.safetensors"
 RECORD = "model.json"
 _FORMAT = 2
+_PLAIN_MODEL = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)?")  # of timm; "hf-hub:NAME" and "local-dir:PATH" are not
 
 
 def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
@@ -45,7 +53,9 @@ def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Modu
         raise InvalidOption(f"{Path(folder) / RECORD} has a network of your own: give the function that makes it")
     try:
         return _restored(record, tensors, Verdict.load(folder), net)
-    except (KeyError, TypeError, RuntimeError) as error:
+    except EigencleanError:
+        raise
+    except (KeyError, TypeError, RuntimeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidData(f"{Path(folder) / RECORD} is not a saved classifier: {error!r}") from None
 
 
@@ -95,31 +105,61 @@ def _restored(
         mixed_precision=record["mixed_precision"],
     )
     model.recipe_ = Recipe.from_dict(record["recipe"])
-    model.classes_ = np.array(record["classes"], dtype=record["classes_type"])
+    model.classes_ = array_from_record(record["classes"], record["classes_type"])
     shape, scaling = record["shape"], Scaling(tensors["scaling.mean"].numpy(), tensors["scaling.scale"].numpy())
     augment = augmentation_by_name(model.recipe_.augment, images=not isinstance(shape, int))
     model.inputs_ = InputSpec(shape if isinstance(shape, int) else tuple(shape), scaling, augment)
     if isinstance(shape, int):
         model.n_features_in_ = shape
     model.history_, model.best_epoch_, model.verdict_ = record["history"], record["best_epoch"], verdict
-    model.networks_ = _networks(model, record["n_networks"], "best", tensors)
+    model.networks_ = _networks(model, "best", tensors)
     last = any(name.startswith("last.") for name in tensors)
-    model.last_networks_ = _networks(model, record["n_networks"], "last", tensors) if last else model.networks_
+    model.last_networks_ = _networks(model, "last", tensors) if last else model.networks_
     return model
 
 
-def _networks(model: RobustClassifier, n: int, which: str, tensors: Mapping[str, Tensor]) -> list[nn.Module]:
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
-        networks = [model._make_net() for _ in range(n)]
-    for number, net in enumerate(networks):
+def _networks(model: RobustClassifier, which: str, tensors: Mapping[str, Tensor]) -> list[nn.Module]:
+    """The networks whose tensors are called ``which.0``, ``which.1``, …"""
+    numbers = {name.split(".")[1] for name in tensors if name.startswith(f"{which}.")}
+    networks = []
+    for number in map(str, range(len(numbers))):
         prefix = f"{which}.{number}."
-        net.load_state_dict({key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)})
+        weights = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+        net = _fresh_network(model, weights)
+        net.load_state_dict(weights)
+        networks.append(net)
     return networks
+
+
+def _fresh_network(model: RobustClassifier, weights: Mapping[str, Tensor]) -> nn.Module:
+    """A network of the model with any weights, in which ``weights`` fit."""
+    builder = copy.copy(model)
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # building a network draws weights
+        if callable(model.net):
+            return builder._make_net()
+        builder.net_options = _local_options(model.net, model.net_options or {})
+        with torch.device("meta"):  # without memory: a small file could ask for a network of any size
+            expected = builder._make_net().state_dict()
+        if {name: value.shape for name, value in expected.items()} != {k: v.shape for k, v in weights.items()}:
+            raise ValueError("its weights are not those of its network")
+        return builder._make_net()
+
+
+def _local_options(net: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without those that make timm download something."""
+    check_name(net, NETS, by=RECORD, what="net")
+    model = options.get("model")
+    if model is not None and not _PLAIN_MODEL.fullmatch(str(model)):
+        raise InvalidOption(
+            f"{RECORD} names the model {model!r}, which timm would fetch from elsewhere; if you trust it, give the "
+            "function that makes the network: RobustClassifier.load(folder, net=...)"
+        )
+    return {name: value for name, value in options.items() if name != "pretrained"}
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = parse_json((folder / RECORD).read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidData(f"no saved classifier at {folder}: cannot read {RECORD}, {error.strerror}") from None
     except ValueError as error:
