@@ -8,13 +8,14 @@ TORCH  ?= torch==2.13.0
 LOWEST := .venv-lowest
 CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
-.PHONY: help setup demo test check coverage test-lowest bench docs browser clean
+.PHONY: help setup demo test attack check coverage test-lowest bench docs browser clean
 
 help:
 	@echo "make demo         set up and find the wrong labels in a real data set; writes demo/report.html"
 	@echo "make test         set up and run every check and test of both packages (installs chromium if there is no browser)"
 	@echo "make setup        the development environment alone      make check     linters, types, import rules"
 	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage"
+	@echo "make attack       fuzzed files, kills, hostile folders and requests: some minutes, a table of broken promises"
 	@echo "make bench        speed, as ratios                       make docs      the documentation site in site/"
 
 $(BIN)/python:
@@ -75,6 +76,10 @@ test-lowest: $(LOWEST)/.installed
 	  tests/contracts/test_detector_contract.py tests/contracts/test_cut_contract.py \
 	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py \
 	  tests/review/test_guard.py tests/review/test_store.py $(CORE)
+
+# Minutes on two cores. SECONDS=60 stops early, ATTACK="--only kill --quick" tries a part.
+attack: setup
+	$(BIN)/python -m attacks $(if $(SECONDS),--seconds $(SECONDS)) $(ATTACK)
 
 bench: setup
 	$(BIN)/eigenclean bench detect

@@ -321,3 +321,11 @@ class TestBlocks:
     def test_preview(self) -> None:
         assert preview(np.array(["a", "b"])) == "'a', 'b'"
         assert re.fullmatch(r"0, 1, … \(9 in all\)", preview(np.arange(9), 2))
+
+
+def test_labels_and_ids_get_the_byte_order_of_this_machine() -> None:
+    swapped = np.arange(3).astype(np.dtype(np.int64).newbyteorder("S"))
+    for array in (check_labels(swapped, by="x"), check_ids(swapped, 3, by="x")):
+        assert array.dtype.isnative and array.tolist() == [0, 1, 2]
+    text = np.array(["a", "b"]).astype(np.dtype("U1").newbyteorder("S"))
+    assert check_labels(text, by="x").dtype.isnative

@@ -245,3 +245,9 @@ def test_errors_of_the_caller_are_its_own(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="too few"), reading_arrays(tmp_path / "a.npy", "labels") as array:
         assert array.tolist() == [0, 1, 2]
         raise InvalidData("too few")
+
+
+def test_a_header_that_is_no_python_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\0\x0a\0{'shape': (")
+    with pytest.raises(InvalidData, match="not a readable"), reading_arrays(tmp_path / "a.npy", "labels"):
+        pass

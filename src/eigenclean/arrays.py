@@ -274,9 +274,12 @@ def working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _as_array(values: ArrayLike, *, by: str, what: str) -> Array:
     try:
-        return np.asanyarray(values) if isinstance(values, np.memmap) else np.asarray(values)
+        array = np.asanyarray(values) if isinstance(values, np.memmap) else np.asarray(values)
     except ValueError:  # a ragged list
         raise InvalidData(f"{by}: {what} must form one array, but the rows differ in length") from None
+    if what == "features" or array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))  # Arrow, which writes labels and ids, knows no other order
 
 
 def _check_finite(array: Array, *, by: str) -> None:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def reading_arrays(path: str | os.PathLike[str], what: str) -> Iterator[Any]:
             yield np.load(file, allow_pickle=False)
     except EigencleanError:
         raise
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+    except (OSError, ValueError, EOFError, MemoryError, SyntaxError, TokenError, zipfile.BadZipFile, zlib.error):
         suffix = Path(path).suffix
         raise InvalidData(f"{path} is not a readable {suffix} file of {what}; write it again") from None
 

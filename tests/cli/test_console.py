@@ -95,3 +95,13 @@ def test_a_wide_table_is_not_broken(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     header, row = capsys.readouterr().out.splitlines()
     assert row.split() == ["row", *(f"{i}.123456789" for i in range(8))]
     assert header.split("  ")[0].strip() == "name"
+
+
+def test_a_sentence_is_one_short_line_whatever_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    from eigenclean.cli.app import _say
+
+    _say("label '\x1b[2J\0\u202e\ud800' in\nrow 3")
+    assert capsys.readouterr().err == "eigenclean: label '\\x1b[2J\\x00\\u202e\\ud800' in row 3\n"
+    _say("a" * 40_000_000 + " is too long")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert len(line) < 1100 and line.endswith("is too long")

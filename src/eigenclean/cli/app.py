@@ -46,6 +46,7 @@ app.add_typer(patch, name="patch")
 plugin_warnings = add_plugins(app)
 
 USER_ERROR = 2
+_LONGEST = 1000  # characters of a sentence: a label in it may be a whole document
 
 
 def _version(wanted: bool) -> None:
@@ -107,4 +108,11 @@ def _usage(error: TyperException) -> str:
 
 
 def _say(sentence: str) -> None:
-    sys.stderr.write(f"eigenclean: {' '.join(sentence.split())}\n")
+    """One line on standard error, whatever a file or a label in the sentence contains.
+
+    Control characters are escaped, because they could move the cursor of a terminal or hide text.
+    """
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(sentence.split()))
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
+    sys.stderr.write(f"eigenclean: {line}\n")
