@@ -47,14 +47,14 @@ def cartoon() -> Figure:
     tip = 1.75 * u
     axes.annotate("", (tip[0], tip[1]), (0, 0), arrowprops={"arrowstyle": "-|>", "color": LINE, "lw": 2.5})
     axes.text(tip[0] + 0.05, tip[1] + 0.02, "u, first eigenvector\nof the class", color=LINE, va="center")
-    odd = wrong[np.argmax(wrong[:, 1])]
-    foot = (odd @ u) * u
-    axes.plot(*np.transpose([(0, 0), odd]), color=WRONG, lw=1.2)
-    axes.plot(*np.transpose([odd, foot]), color=WRONG, lw=1.2, ls=":")
-    bend = np.linspace(np.arctan2(u[1], u[0]), np.arctan2(odd[1], odd[0]), 40)
+    outlier = wrong[np.argmax(wrong[:, 1])]
+    foot = (outlier @ u) * u
+    axes.plot(*np.transpose([(0, 0), outlier]), color=WRONG, lw=1.2)
+    axes.plot(*np.transpose([outlier, foot]), color=WRONG, lw=1.2, ls=":")
+    bend = np.linspace(np.arctan2(u[1], u[0]), np.arctan2(outlier[1], outlier[0]), 40)
     axes.plot(0.3 * np.cos(bend), 0.3 * np.sin(bend), color=INK, lw=1)
     axes.text(0.2, 0.33, "∠(u, z)", ha="center")
-    axes.text(odd[0] - 0.05, odd[1], "z", color=WRONG, ha="right", va="center")
+    axes.text(outlier[0] - 0.05, outlier[1], "z", color=WRONG, ha="right", va="center")
     axes.set(xlim=(-0.45, 2.1), ylim=(-0.05, 1.45), aspect="equal", xlabel="feature 1", ylabel="feature 2")
     axes.set(xticks=[], yticks=[])
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, handletextpad=0.2, columnspacing=1.2)
@@ -63,26 +63,26 @@ def cartoon() -> Figure:
 
 def scores() -> Figure:
     """Real scores of one class, the mixture fitted to them, and the boundary."""
-    noisy, truth, fine, alignment = _judged(0.4)
+    noisy, truth, fine, alignment = _fine_on_digits(0.4)
     digit = 6
-    own = noisy == digit
+    in_class = noisy == digit
     figure = _figure(7.2, 3.8)
     axes = figure.add_subplot()
-    edges = np.linspace(alignment[own].min(), 1, 31)
-    wrong = own & (truth != digit)
-    shown = [alignment[wrong], alignment[own & ~wrong]]
-    labels = [f"label wrong ({len(shown[0])})", f"label right ({len(shown[1])})"]
-    axes.hist(shown, edges.tolist(), stacked=True, color=[WRONG, RIGHT], alpha=0.75, label=labels)
+    edges = np.linspace(alignment[in_class].min(), 1, 31)
+    wrong = in_class & (truth != digit)
+    groups = [alignment[wrong], alignment[in_class & ~wrong]]
+    labels = [f"label wrong ({len(groups[0])})", f"label right ({len(groups[1])})"]
+    axes.hist(groups, edges.tolist(), stacked=True, color=[WRONG, RIGHT], alpha=0.75, label=labels)
     grid = np.linspace(edges[0], 1, 400)
     for component, name in ((0, "lower component"), (1, "upper component")):
-        density = _density(fine, digit, component, grid) * own.sum() * (edges[1] - edges[0])
+        density = _density(fine, digit, component, grid) * in_class.sum() * (edges[1] - edges[0])
         axes.plot(grid, density, color=LINE, lw=2, ls=("--", "-")[component], label=name)
     at = float(fine.cut_.boundary(fine.threshold)[digit])
     axes.axvline(at, color=INK, lw=1.5, ls=":")
     top = axes.get_ylim()[1]
     axes.text(at - 0.004, 0.98 * top, "flagged", ha="right", va="top")
     axes.text(at + 0.004, 0.98 * top, "kept", ha="left", va="top")
-    axes.set(xlabel="score |cos∠(u, z)|", ylabel="samples", title=f"{own.sum()} samples labelled “{digit}”")
+    axes.set(xlabel="score |cos∠(u, z)|", ylabel="samples", title=f"{in_class.sum()} samples labelled “{digit}”")
     axes.legend(loc="upper left")
     return figure
 
@@ -115,18 +115,18 @@ def one_or_two() -> Figure:
     digit = 0
     figure = _figure(7.2, 3.6)
     for axes, rate in zip(figure.subplots(1, 2, sharey=True), (0.0, 0.4), strict=True):
-        noisy, truth, fine, alignment = _judged(rate)
-        own = noisy == digit
+        noisy, truth, fine, alignment = _fine_on_digits(rate)
+        in_class = noisy == digit
         angle = -np.log(1 - alignment)
         edges = np.linspace(0, 6, 31)
-        wrong = own & (truth != digit)
+        wrong = in_class & (truth != digit)
         axes.hist(
-            [angle[wrong], angle[own & ~wrong]], edges.tolist(), stacked=True, color=[WRONG, RIGHT], alpha=0.75
+            [angle[wrong], angle[in_class & ~wrong]], edges.tolist(), stacked=True, color=[WRONG, RIGHT], alpha=0.75
         )
-        grid, scale = np.linspace(0, 6, 300), own.sum() * (edges[1] - edges[0])
-        one = norm.pdf(grid, angle[own].mean(), angle[own].std())
-        two = _two_densities(angle[own], grid)
-        axes.plot(grid, scale * one, color=INK, lw=2, ls="--", label="one component")
+        grid, scale = np.linspace(0, 6, 300), in_class.sum() * (edges[1] - edges[0])
+        single = norm.pdf(grid, angle[in_class].mean(), angle[in_class].std())
+        two = _two_densities(angle[in_class], grid)
+        axes.plot(grid, scale * single, color=INK, lw=2, ls="--", label="one component")
         axes.plot(grid, scale * two, color=LINE, lw=2, label="two components")
         share = float(getattr(fine.cut_, "p_two_")[digit])  # noqa: B009 - only mixture cuts have it
         axes.set_title(f"{_noise_in_words(rate)}: q = {share:.2f}")
@@ -157,7 +157,7 @@ def theorem2() -> Figure:
 
 def directions() -> Figure:
     """Some of the analyses, on digits."""
-    noisy, truth, _, _ = _judged(0.5)
+    noisy, truth, _, _ = _fine_on_digits(0.5)
     pixels, clean = np.asarray(load_digits(return_X_y=True)[0]), noisy == truth
     figure = _figure(9.6, 7.6)
     panels = figure.subplots(2, 2)
@@ -201,7 +201,7 @@ def _fan(rng: np.random.Generator, n: int, *, angle: float, spread: float) -> Fl
     return np.asarray(rng.uniform(0.7, 1.5, n)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1))
 
 
-def _judged(rate: float) -> tuple[Any, Any, FINE, Floats]:
+def _fine_on_digits(rate: float) -> tuple[Any, Any, FINE, Floats]:
     """Digits with noise: noisy labels, right labels, the fitted detector, the scores."""
     pixels, truth = map(np.asarray, load_digits(return_X_y=True))
     noisy = add_noise(truth, "symmetric", rate)
