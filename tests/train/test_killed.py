@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_what_is_over_and_says_how_to_go_on(tmp_path: Path) -> None
     assert 1 <= done < 2000
 
 
-TOGETHER = """
+TRAIN_IN_PROCESSES = """
 import json, sys
 import numpy as np, torch
 from sklearn.datasets import load_digits
@@ -121,14 +121,14 @@ if torch.distributed.is_initialized():
 """
 
 
-def together(out: Path, n: int, names: list[str]) -> None:
+def train_in_processes(out: Path, n: int, names: list[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(n), "ACCELERATE_USE_CPU": "true"}
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", TOGETHER, str(out), *names],
+            [sys.executable, "-c", TRAIN_IN_PROCESSES, str(out), *names],
             stderr=subprocess.PIPE,
             text=True,
             env=ENVIRONMENT if n == 1 else {**ENVIRONMENT, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
@@ -143,7 +143,7 @@ def together(out: Path, n: int, names: list[str]) -> None:
 def test_two_processes_select_what_one_does(tmp_path: Path) -> None:
     names = ["fine", "co-teaching", "elr+fine", "aum"]
     for n in (1, 2):
-        together(tmp_path / str(n), n, names)
+        train_in_processes(tmp_path / str(n), n, names)
     for name in names:
         single, double = (json.loads((tmp_path / f"{n}-{name}.json").read_text()) for n in (1, 2))
         assert (single["processes"], double["processes"]) == (1, 2)

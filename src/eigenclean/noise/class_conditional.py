@@ -113,8 +113,8 @@ class Transition(Noise):
         else:
             quantiles = rng.random(len(codes))
         noisy = np.empty_like(codes)
-        for part in row_chunks(len(codes), 8 * len(classes)):
-            noisy[part] = pick_columns(matrix[codes[part]], quantiles[part])
+        for chunk in row_chunks(len(codes), 8 * len(classes)):
+            noisy[chunk] = pick_columns(matrix[codes[chunk]], quantiles[chunk])
         return noisy
 
 

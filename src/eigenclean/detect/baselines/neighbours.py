@@ -46,8 +46,8 @@ class NeighbourIndex:
     themselves is row i; of other rows, one coinciding training row is taken out, one of the same label if any.
 
     >>> X = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
-    >>> found = NeighbourIndex.of(X, np.array([0, 0, 1, 1])).find_within(k=2)
-    >>> found.index
+    >>> nearest = NeighbourIndex.of(X, np.array([0, 0, 1, 1])).find_within(k=2)
+    >>> nearest.index
     array([[1, 3],
            [0, 3],
            [3, 1],

@@ -20,6 +20,7 @@ from eigenclean.verdict import Verdict
 Tensors = dict[str, Tensor]
 _VERDICT_COLUMNS = ("score", "p_clean", "flagged", "suggested_confidence")
 _RENAMED_BUFFERS = {"seen": "label_counts"}  # of losses, since version 0.1
+_OLD_AUGMENTATION = "dice"  # the key in checkpoints of version 0.1
 
 
 def capture(engine: Engine) -> tuple[Tensors, dict[str, Any]]:
@@ -75,7 +76,7 @@ def _capture_network(prefix: str, state: NetworkState) -> Tensors:
     memory = {name: torch.from_numpy(value) for name, value in state.selector_memory.items()}
     tensors = {
         f"{prefix}.order": state.shuffle_generator.get_state(),
-        f"{prefix}.dice": state.augmentation_generator.get_state(),
+        f"{prefix}.augmentation": state.augmentation_generator.get_state(),
         f"{prefix}.learned": torch.from_numpy(state.trained_on),
         **_with_prefix(f"{prefix}.loss", state.loss.state_dict()),
         **_with_prefix(f"{prefix}.memory", memory),
@@ -93,7 +94,8 @@ def _capture_network(prefix: str, state: NetworkState) -> Tensors:
 
 def _restore_network(prefix: str, state: NetworkState, tensors: Mapping[str, Tensor]) -> None:
     state.shuffle_generator.set_state(tensors[f"{prefix}.order"])
-    state.augmentation_generator.set_state(tensors[f"{prefix}.dice"])
+    name = "augmentation" if f"{prefix}.augmentation" in tensors else _OLD_AUGMENTATION
+    state.augmentation_generator.set_state(tensors[f"{prefix}.{name}"])
     state.trained_on = tensors[f"{prefix}.learned"].numpy()
     buffers = _without_prefix(f"{prefix}.loss", tensors)
     state.loss.load_state_dict({_RENAMED_BUFFERS.get(name, name): value for name, value in buffers.items()})

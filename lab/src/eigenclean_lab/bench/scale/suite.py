@@ -63,7 +63,7 @@ class ScaleSuite:
 
         def figures() -> Measured:
             results = _run_group(self.sizes, self.folder, request.task["group"])
-            return _measured(next(one for one in results if one.case == request.task["case"]))
+            return _measured(next(case for case in results if case.case == request.task["case"]))
 
         return measure_cell(request, figures)
 

@@ -29,11 +29,11 @@ def noisy_features(rows: int, columns: int, classes: int, seed: int = 0, draw: i
         rng = np.random.default_rng([seed, draw])
     truth = rng.integers(classes, size=rows)
     features = rng.standard_normal((rows, columns), dtype=np.float32)
-    for part in row_chunks(rows, features.itemsize * columns):
-        block = features[part]
+    for chunk in row_chunks(rows, features.itemsize * columns):
+        block = features[chunk]
         block *= _SPREAD
         block += rng.standard_normal((len(block), _DIRECTIONS), dtype=np.float32) @ directions
-        block += means[truth[part]]
+        block += means[truth[chunk]]
         np.maximum(block, 0.0, out=block)
     labels: Ints = add_noise(truth, "symmetric", 0.2, random_state=rng, classes=np.arange(classes))
     return features, labels

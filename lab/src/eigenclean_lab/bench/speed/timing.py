@@ -88,12 +88,12 @@ def limited_threads(most: int) -> Iterator[None]:
 
 def blas_libraries() -> list[str]:
     """Name, version and kernel of each BLAS in this process, such as ``openblas 0.3.30 SkylakeX``."""
-    found = {
+    names = {
         " ".join(str(library[key]) for key in ("internal_api", "version", "architecture") if library.get(key))
         for library in threadpool_info()
         if library["user_api"] == "blas"
     }
-    return sorted(found)
+    return sorted(names)
 
 
 def busy_processors() -> float | None:
