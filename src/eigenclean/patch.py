@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -100,17 +100,40 @@ class Patch:
             raise InvalidData(
                 f"{by} must be for one data set, but its data_hash is {' and '.join(list(hashes)[:2])}; split it"
             )
-        labels = [label for row in rows for label in (row["old"], row["new"])]
-        both = check_labels(_uniform_array(labels, by=by, what="labels"), by=by).reshape(-1, 2)
-        texts = {field: np.array([row[field] for row in rows], dtype=np.str_) for field in ("decision", *_TEXTS)}
+        columns = {field: [row[field] for row in rows] for field in FIELDS if field != "data_hash"}
+        return cls.from_columns(columns, data_hash=next(iter(hashes)), by=by)
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]], *, data_hash: str, by: str = "patch") -> "Patch":
+        """A patch of one list per field of the file, without a dict for each decision; the same checks.
+
+        ``id``, ``decision`` and ``old`` are needed; ``new`` may hold None, and the other fields may be missing.
+        """
+        n = len(columns["id"])
+        if n == 0:
+            raise InvalidData(f"{by} has no decisions; review some labels first")
+        old = columns["old"]
+        new = [before if after is None else after for before, after in zip(old, columns["new"], strict=True)]
+        both = check_labels(_uniform_array([*old, *new], by=by, what="labels"), by=by).reshape(2, n)
+        texts = {field: np.array(columns.get(field, [""] * n), dtype=np.str_) for field in ("decision", *_TEXTS)}
         for field, values in texts.items():
             check_unicode(values, by=by, what=field)
+        score = np.array(columns.get("score", np.full(n, np.nan)), dtype=np.float64)  # None becomes NaN
+        relabelled = texts["decision"] == RELABEL
+        wrong = ((both[0] != both[1]) != relabelled) | ~np.isin(texts["decision"], DECISIONS)
+        wrong |= (score < 0) | (score > 1)
+        wrong |= np.array([bool(time) and not _is_time(time) for time in texts["time"].tolist()])
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            record = {field: values[row] for field, values in columns.items()}
+            _validated({**record, "data_hash": data_hash}, f"{by}, decision {row + 1}")
+            raise InvalidData(f"{by}, decision {row + 1}: must be a decision of a patch, got {record!r:.200}")
         return cls(
-            ids=check_ids(_uniform_array([row["id"] for row in rows], by=by, what="ids"), len(rows), by=by),
-            old=both[:, 0],
-            new=both[:, 1],
-            score=np.array([np.nan if row["score"] is None else row["score"] for row in rows], dtype=np.float64),
-            data_hash=next(iter(hashes)),
+            ids=check_ids(_uniform_array(columns["id"], by=by, what="ids"), n, by=by),
+            old=both[0],
+            new=both[1],
+            score=score,
+            data_hash=data_hash,
             **texts,
         )
 
@@ -122,7 +145,7 @@ class Patch:
             self.decision.tolist(),
             self.old.tolist(),
             [label if known else None for label, known in zip(self.new.tolist(), has_label.tolist(), strict=True)],
-            [None if np.isnan(score) else score for score in self.score.tolist()],
+            [None if score != score else score for score in self.score.tolist()],
             self.reason.tolist(),
             self.reviewer.tolist(),
             self.time.tolist(),
@@ -131,14 +154,20 @@ class Patch:
         )
         return [dict(zip(FIELDS, row, strict=True)) for row in columns]
 
+    def lines(self) -> Iterator[str]:
+        """The lines of a ``.jsonl`` file."""
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        for record in self.to_records():
+            yield encode(record) + "\n"
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a ``.jsonl`` or ``.parquet`` file, whole or not at all."""
         path = Path(path)
         _check_suffix(path)
-        records = self.to_records()
         if path.suffix == ".jsonl":
-            write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+            write_text(path, "".join(self.lines()))
         else:
+            records = self.to_records()
             columns = {field: pa.array([record[field] for record in records]) for field in FIELDS}
             columns["score"] = pa.array([record["score"] for record in records], type=pa.float64())
             columns["new"] = pa.array([record["new"] for record in records], type=columns["old"].type)
@@ -253,7 +282,7 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _uniform_array(values: list[Any], *, by: str, what: str) -> Array:
+def _uniform_array(values: Sequence[Any], *, by: str, what: str) -> Array:
     """The values as one array: all integers or all strings, although JSON allows a mixture."""
     kinds = {type(value) for value in values}
     if kinds == {str}:

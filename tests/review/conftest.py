@@ -22,7 +22,8 @@ from eigenclean.noise import add_noise
 from eigenclean.review import Review
 from eigenclean.review.app import make_app
 from eigenclean.review.guard import Guard
-from eigenclean.review.serve import listen, make_server
+from eigenclean.review.limits import Limits
+from eigenclean.review.serve import LIMITS, listen, make_server
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -88,13 +89,13 @@ def opened(run: Path) -> Iterator[Review]:
 class Served:
     """A server inside this process, and requests as anyone could send them."""
 
-    def __init__(self, review: Review) -> None:
+    def __init__(self, review: Review, limits: Limits = LIMITS) -> None:
         self.review = review
         self.links: list[str] = []
         self._socket = listen(0)
         self.port = self._socket.getsockname()[1]
         self.guard = Guard(make_app(review, reviewer="Ada"), port=self.port, announce=self.links.append)
-        self._server = make_server(self.guard)
+        self._server = make_server(self.guard, limits)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
         self._thread.start()
         self.cookie = ""

@@ -30,22 +30,25 @@ def change(run: Path, **facts: Any) -> None:
 
 
 def test_columns_are_the_flagged_labels_worst_first(opened: Review) -> None:
-    verdict, shown = opened.suspects.verdict, opened.describe()
-    assert shown["n_flagged"] == len(shown["row"]) == verdict.n_flagged
+    n = len(opened.suspects)
+    verdict, facts, shown = opened.suspects.verdict, opened.describe(), opened.suspect_columns(slice(0, n))
+    assert facts["n"] == facts["n_flagged"] == len(shown["row"]) == verdict.n_flagged
     assert (np.diff(verdict.rank[shown["row"]]) > 0).all()
     assert all(verdict.flagged[row] for row in shown["row"])
-    names = shown["labels"]["text"]
+    names = facts["labels"]["text"]
     for place, row in enumerate(shown["row"]):
         assert names[shown["given"][place]] == str(verdict.labels[row])
         assert names[shown["suggested"][place]] == str(verdict.suggested[row])
         assert shown["wrong"][place] == pytest.approx(1 - verdict.p_clean[row], abs=1e-4)
-        assert shown["ids"]["text"][place] == str(verdict.ids[row])
+        assert shown["id"][place] == str(verdict.ids[row])
     rest = verdict.p_clean[~verdict.flagged]
-    assert shown["rest"]["n"] == len(rest)
-    assert (shown["rest"]["low"], shown["rest"]["high"]) == noise_rate_interval(rest)
-    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    worst = opened.suspects.describe(5)
-    assert len(worst["row"]) == 5 and worst["rest"]["n"] == len(verdict) - 5
+    assert facts["rest"]["n"] == len(rest)
+    assert (facts["rest"]["low"], facts["rest"]["high"]) == noise_rate_interval(rest)
+    for record in (facts, shown):
+        assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert opened.suspects.describe(5)["n"] == 5 and opened.suspects.describe(5)["rest"]["n"] == len(verdict) - 5
+    chunks = [opened.suspect_columns(slice(start, start + 7)) for start in range(0, n, 7)]
+    assert {name: [value for chunk in chunks for value in chunk[name]] for name in shown} == shown
 
 
 def test_items_have_what_the_source_has(opened: Review, mails: Path, tmp_path: Path) -> None:
@@ -202,8 +205,9 @@ def test_labels_that_nobody_was_given_may_be_suggested() -> None:
         suggested=np.array(["b", "c", "c"]),
         suggested_confidence=np.array([0.9, np.nan, 0.9]),
     )
-    shown = Suspects.of(verdict).describe()
-    assert shown["labels"] == {"kind": "text", "text": ["a", "b", "c"]}
+    suspects = Suspects.of(verdict)
+    assert suspects.describe()["labels"] == {"kind": "text", "text": ["a", "b", "c"]}
+    shown = suspects.columns(slice(0, 2))
     assert shown["suggested"] == [1, -1]  # suggesting the given label is no suggestion
     assert shown["wrong"] == [0.9, 0.5]
     json.dumps(shown, allow_nan=False)

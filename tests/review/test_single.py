@@ -136,9 +136,11 @@ def test_it_holds_what_it_shows_and_no_more(opened: Review) -> None:
     data: Any = json.loads(
         re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[0]
     )
-    assert len(data["items"]) == len(data["run"]["row"]) == len(data["run"]["ids"]["text"]) == 7
+    suspects = data["suspects"]
+    assert len(data["items"]) == data["run"]["n"] == len(suspects["row"]) == len(suspects["id"]) == 7
+    assert not {"state", "label", "base", "signed"} & (set(suspects) | set(data["items"][0]))  # no decisions
     near = {neighbour["row"] for item in data["items"] for side in item["near"] for neighbour in side}
-    assert {int(row) for row in data["images"]} == near | set(data["run"]["row"])
+    assert {int(row) for row in data["images"]} == near | set(suspects["row"])
     assert data["run"]["rest"]["n"] == len(opened.suspects.verdict) - 7
     assert "src=" not in page.replace('id="data"', "") and "href=" not in page.replace('href="#stage"', "")
     for content in data["images"].values():

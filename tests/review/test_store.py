@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenclean.errors import InvalidData
-from eigenclean.review import store as schema
+from eigenclean.review import schema
 from eigenclean.review.store import FILE, KEEP, OPEN, RELABEL, REMOVE, UNSURE, Change, Store
 
 
@@ -194,7 +194,7 @@ def test_nothing_that_was_confirmed_is_lost_by_kill_9(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_nothing_behind(store: Store) -> None:
     decide(store, 1, KEEP)
-    with pytest.raises(InvalidData, match="nothing was saved"):
+    with pytest.raises(InvalidData, match="nothing was changed"):
         store.record([Change(2, "cat", KEEP), Change(3, "cat", "nonsense")], reviewer="Ada", action="a")
     assert states(store) == {1: (KEEP, None)}
     decide(store, 2, KEEP)  # and it goes on

@@ -1,32 +1,59 @@
 """The application behind the page: its endpoints, JSON in and out, one form of error."""
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eigenclean.errors import EigencleanError
 from eigenclean.review.images import LARGE, SMALL
-from eigenclean.review.requests import read_body, read_changes, read_number, read_positions, read_text
+from eigenclean.review.requests import (
+    PAGE_SIZE,
+    read_body,
+    read_changes,
+    read_chunk,
+    read_number,
+    read_positions,
+    read_row,
+    read_text,
+)
 from eigenclean.review.run import Review
 from eigenclean.review.single_page import page_files
 from eigenclean.review.store import Outcome
 
+_MAX_ENTRIES = 5000  # of an action that was undone; the page asks for the others as changes
+_NO_IMAGE = "there is no such image in this run"
+logger = logging.getLogger(__name__)
+
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def make_app(review: Review, *, reviewer: str) -> Starlette:
+def make_app(review: Review, *, reviewer: str) -> ASGIApp:
     """The application; ``reviewer`` signs the decisions unless the page sends another name."""
-    return Starlette(
+    app = Starlette(
         routes=_Endpoints(review, reviewer).routes(),
         exception_handlers={HTTPException: _http_error, Exception: _internal_error},
     )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except ClientDisconnect:
+            pass
+        except Exception:
+            # It was answered by `_internal_error`; Starlette raises it again, and uvicorn would print a traceback.
+            logger.debug("a request failed", exc_info=True)
+
+    return answer
 
 
 class _Endpoints:
@@ -39,8 +66,8 @@ class _Endpoints:
         self._review = review
         self._reviewer = reviewer
         self._files = page_files()
-        # The suspects never change while the server runs: a hundred thousand are encoded once.
-        self._run_json = json.dumps({**review.describe(), "reviewer": reviewer})
+        # Neither the run nor its suspects change while the server runs.
+        self._run_json = json.dumps({**review.describe(), "reviewer": reviewer, "page_size": PAGE_SIZE})
 
     def routes(self) -> list[Route]:
         def get(path: str, endpoint: Callable[..., Any]) -> Route:
@@ -51,11 +78,12 @@ class _Endpoints:
             get("/favicon.ico", self.icon),
             get("/page/{name}", self.file),
             get("/api/run", self.run),
+            get("/api/suspects", self.suspects),
             get("/api/items", self.items),
             get("/api/changes", self.changes),
             get("/api/patch", self.patch),
-            get("/picture/{key}/{row:int}", self.large_image),
-            get("/small/{key}/{row:int}", self.small_image),
+            get("/picture/{key}/{row}", self.large_image),
+            get("/small/{key}/{row}", self.small_image),
             Route("/api/decisions", self.decide, methods=["POST"]),
             Route("/api/undo", self.undo, methods=["POST"]),
         ]
@@ -75,27 +103,30 @@ class _Endpoints:
     def run(self, request: Request) -> Response:
         # Read before the decisions: what is recorded in between is sent twice rather than lost.
         seq = self._review.store.last_seq()
-        decisions = json.dumps(self._review.decisions())
-        content = f'{{"run": {self._run_json}, "decisions": {decisions}, "seq": {seq}}}'
-        return Response(content, media_type="application/json")
+        return _json_text(f'{{"run": {self._run_json}, "seq": {seq}}}')
+
+    def suspects(self, request: Request) -> Response:
+        return _json(self._review.suspect_columns(read_chunk(request, len(self._review.suspects))))
 
     def items(self, request: Request) -> Response:
-        return JSONResponse(self._review.items(read_positions(request, len(self._review.suspects))))
+        positions = read_positions(request, len(self._review.suspects))
+        items, signatures = self._review.items(positions), self._review.signatures(positions)
+        return _json([{**item, "signed": signed} for item, signed in zip(items, signatures, strict=True)])
 
     def changes(self, request: Request) -> Response:
         since = read_number(request, "since")
-        entries = self._review.store.since(since)
+        entries = self._review.store.since(since, _MAX_ENTRIES)
         seq = entries[-1].seq if entries else since
-        return JSONResponse({"changes": self._review.entries_for_page(entries), "seq": seq})
+        more = len(entries) == _MAX_ENTRIES
+        return _json({"changes": self._review.entries_for_page(entries), "seq": seq, "more": more})
 
     def patch(self, request: Request) -> Response:
         try:
-            records = self._review.patch().to_records()
+            patch = self._review.patch()
         except EigencleanError as error:
             raise HTTPException(409, str(error)) from None
-        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        return Response(
-            lines.encode("utf-8", "surrogatepass"),
+        return StreamingResponse(
+            _chunks(patch.lines()),
             media_type="application/jsonl",
             headers={"Content-Disposition": 'attachment; filename="patch.jsonl"'},
         )
@@ -119,19 +150,23 @@ class _Endpoints:
         body = await read_body(request)
         reviewer, request_id = self._signed_by(body), read_text(body, "request")
         return self._outcome(
-            await run_in_threadpool(self._review.store.undo, reviewer=reviewer, request=request_id)
+            await run_in_threadpool(
+                self._review.store.undo, reviewer=reviewer, request=request_id, most=_MAX_ENTRIES
+            )
         )
 
     def _outcome(self, outcome: Outcome) -> Response:
         for_page = self._review.entries_for_page
-        return JSONResponse({"entries": for_page(outcome.entries), "conflicts": for_page(outcome.conflicts)})
+        entries, conflicts = for_page(outcome.entries), for_page(outcome.conflicts)
+        return _json({"entries": entries, "conflicts": conflicts, "n": max(len(entries), outcome.n_undone)})
 
     def _image(self, request: Request, side: int) -> Response:
-        key, row = request.path_params["key"], request.path_params["row"]
-        images = self._review.images
-        image = images.get(row, side) if images is not None and key == self._review.suspects.key else None
+        row, images = read_row(request), self._review.images
+        if row is None or images is None or request.path_params["key"] != self._review.suspects.key:
+            raise HTTPException(404, _NO_IMAGE)
+        image = images.get(row, side)
         if image is None:
-            raise HTTPException(404, "there is no such image in this run")
+            raise HTTPException(404, _NO_IMAGE)
         # The key in the address changes with the run, so a cached image is never out of date.
         headers = {"Cache-Control": "private, max-age=86400, immutable"}
         content, media_type = image
@@ -141,11 +176,27 @@ class _Endpoints:
         return read_text(body, "reviewer", self._reviewer).strip() or self._reviewer
 
 
+def _chunks(lines: Iterable[str]) -> Iterator[bytes]:
+    """The lines, some at a time: each chunk of an answer has its cost."""
+    remaining = iter(lines)
+    while chunk := "".join(islice(remaining, 1000)):
+        yield chunk.encode("utf-8")
+
+
+def _json(content: Any) -> Response:
+    return _json_text(json.dumps(content))  # ASCII, so that halves of surrogate pairs in a text are no error
+
+
+def _json_text(text: str) -> Response:
+    return Response(text, media_type="application/json")
+
+
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 def _internal_error(request: Request, error: Exception) -> Response:
-    sentence = str(error) if isinstance(error, EigencleanError) else f"unexpected {type(error).__name__}"
-    return JSONResponse({"error": sentence}, 500)
+    if isinstance(error, EigencleanError):  # a full disk, for example: the page tries again until it is mended
+        return JSONResponse({"error": str(error)}, 503)
+    return JSONResponse({"error": f"unexpected {type(error).__name__}"}, 500)

@@ -78,7 +78,8 @@ class Guard:
         if method not in _SAFE:
             if not origins or headers.get("content-type", "").partition(";")[0].strip() != "application/json":
                 return _no(403, "Changes are accepted from the page itself only.\n")
-            if not headers.get("content-length", "").isdigit() or int(headers["content-length"]) > MOST_BYTES:
+            length = headers.get("content-length", "")
+            if not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > MOST_BYTES:
                 return _no(413, f"A request must say its length, at most {MOST_BYTES} bytes.\n")
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token")
         if token is not None and scope["path"] == "/" and method in _SAFE:

@@ -9,24 +9,37 @@ from starlette.requests import Request
 from eigenclean.review.store import RELABEL, STATES, Change
 from eigenclean.review.suspects import Suspects
 
+PAGE_SIZE = 4000  # suspects in one answer: some 200 kilobytes
 _MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, 200
 
 
 async def read_body(request: Request) -> dict[str, Any]:
-    """The body of a request, which must be a JSON object."""
+    """The body of a request, which must be a JSON object in UTF-8, with every key once and no NaN."""
     try:
-        body = json.loads(await request.body())
-    except ValueError:
+        # Not json.loads(bytes), which would guess other encodings.
+        body = json.loads((await request.body()).decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise HTTPException(400, "the request must be one JSON object")
     return body
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key is there twice")
+    return made
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
 def read_text(body: dict[str, Any], key: str, default: str | None = None) -> str:
     """A short, non-empty text field."""
     value = body.get(key, default)
-    if not isinstance(value, str) or not value or len(value) > _MAX_TEXT:
+    if not isinstance(value, str) or not value or len(value) > _MAX_TEXT or not _is_unicode(value):
         raise HTTPException(400, f"{key} must be text of 1 to {_MAX_TEXT} characters")
     return value
 
@@ -37,6 +50,20 @@ def read_number(request: Request, key: str) -> int:
     if not _is_number(text):
         raise HTTPException(400, f"{key} must be a number")
     return int(text)
+
+
+def read_chunk(request: Request, n_suspects: int) -> slice:
+    """A page of the list of suspects, which starts at ``?from=0``."""
+    start = read_number(request, "from")
+    if start >= n_suspects:
+        raise HTTPException(400, f"from must be a number below {n_suspects}")
+    return slice(start, min(start + PAGE_SIZE, n_suspects))
+
+
+def read_row(request: Request) -> int | None:
+    """The row in the path; None when it is no number."""
+    row = request.path_params["row"]
+    return int(row) if _is_number(row) else None
 
 
 def read_positions(request: Request, n_suspects: int) -> list[int]:
@@ -52,7 +79,10 @@ def read_changes(decisions: Any, suspects: Suspects) -> list[Change]:
     """The decisions of a request as changes for the store."""
     if not isinstance(decisions, list) or not 0 < len(decisions) <= _MAX_CHANGES:
         raise HTTPException(400, f"decisions must be a list of 1 to {_MAX_CHANGES}")
-    return [_change(decision, suspects) for decision in decisions]
+    changes = [_change(decision, suspects) for decision in decisions]
+    if len({change.id for change in changes}) < len(changes):
+        raise HTTPException(400, "a request must hold at most one decision about each item")
+    return changes
 
 
 def _change(decision: Any, suspects: Suspects) -> Change:
@@ -61,17 +91,26 @@ def _change(decision: Any, suspects: Suspects) -> Change:
     item, state, label, base = (decision.get(key) for key in ("item", "state", "label", "base"))
     if type(item) is not int or not 0 <= item < len(suspects):
         raise HTTPException(400, f"item must be a number from 0 to {len(suspects) - 1}")
-    if state not in STATES or type(base) is not int:
+    if state not in STATES or type(base) is not int or not 0 <= base < 1 << 53:
         raise HTTPException(400, f"state must be one of {', '.join(STATES)}, and base a number")
     given = int(suspects.given[item])
     if state == RELABEL:
         if type(label) is not int or not 0 <= label < len(suspects.labels) or label == given:
             raise HTTPException(400, "label must be the number of another class")
         return Change(suspects.ids[item], suspects.labels[given], state, suspects.labels[label], base)
-    if label not in (None, -1):
+    if label is not None and (type(label) is not int or label != -1):
         raise HTTPException(400, f"{state} has no label")
     return Change(suspects.ids[item], suspects.labels[given], state, None, base)
 
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 16
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether the text can be stored: JSON may hold halves of surrogate pairs."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

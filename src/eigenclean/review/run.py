@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import numpy as np
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
+from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
 from eigenclean.review.source import reopen_source
-from eigenclean.review.store import FILE, OPEN, Entry, Store
+from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.verdict import SUMMARY, Verdict
@@ -81,7 +83,7 @@ class Review:
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
-        """The suspects (or the ``most`` worst of them) as columns, and facts about the run, for the page."""
+        """Facts about the run and about all suspects (or the ``most`` worst of them), for the page."""
         first = int(self.suspects.rows[0]) if len(self.suspects) else None
         return {
             **self.suspects.describe(most),
@@ -93,9 +95,17 @@ class Review:
             "notes": list(self.notes),
         }
 
+    def suspect_columns(self, chunk: slice) -> dict[str, list[Any]]:
+        """These suspects as columns, with the decisions about them, for the page."""
+        return {**self.suspects.columns(chunk), **self._decision_columns.read(chunk)}
+
     def decisions(self) -> list[dict[str, Any]]:
-        """The last decision about each suspect, for the page."""
+        """The last decision about each suspect, one dict each."""
         return self.entries_for_page(self.store.current())
+
+    def n_decided(self) -> int:
+        """How many suspects are decided."""
+        return self._decision_columns.n_decided()
 
     def entries_for_page(self, entries: Iterable[Entry]) -> list[dict[str, Any]]:
         """Entries of the history with suspects and labels as numbers; entries about other samples are left out."""
@@ -117,28 +127,35 @@ class Review:
         """Texts, alignments and neighbours of the suspects at these positions."""
         return [self._item(position) for position in positions]
 
+    def signatures(self, positions: Iterable[int]) -> list[dict[str, Any] | None]:
+        """Who decided last about the suspects at these positions, and when."""
+        ids = [self.suspects.ids[position] for position in positions]
+        latest = self.store.last_about(ids)
+        return [{"reviewer": latest[id].reviewer, "time": latest[id].time} if id in latest else None for id in ids]
+
     def patch(self) -> Patch:
         """The decisions so far, about all labels of these data, as a patch."""
-        verdict = self.suspects.verdict
-        entries = [entry for entry in self.store.current() if entry.state != OPEN]
-        row_of = {id: row for row, id in enumerate(verdict.ids.tolist())} if entries else {}
-        return Patch.from_records(
-            {
-                "id": entry.id,
-                "decision": entry.state,
-                "old": entry.given,
-                "new": entry.label,
-                "score": _probability(verdict.p_clean[row_of[entry.id]]) if entry.id in row_of else None,
-                "reviewer": entry.reviewer,
-                "time": entry.time,
-                "data_hash": self.data_hash,
-            }
-            for entry in entries
-        )
+        verdict, decided = self.suspects.verdict, self.store.current_columns()
+        p_right = np.clip(np.asarray(verdict.p_clean, dtype=np.float64), 0, 1).tolist() if decided["id"] else []
+        score_of = dict(zip(verdict.ids.tolist(), p_right, strict=False))
+        columns = {
+            "id": decided["id"],
+            "decision": decided["state"],
+            "old": decided["given"],
+            "new": decided["label"],
+            "score": [score_of.get(id) for id in decided["id"]],
+            "reviewer": decided["reviewer"],
+            "time": decided["time"],
+        }
+        return Patch.from_columns(columns, data_hash=self.data_hash)
 
     def close(self) -> None:
         """Close the file of decisions."""
         self.store.close()
+
+    @cached_property
+    def _decision_columns(self) -> DecisionColumns:
+        return DecisionColumns(self.suspects, self.store)
 
     def _item(self, position: int) -> dict[str, Any]:
         row = int(self.suspects.rows[position])
@@ -202,7 +219,3 @@ def _name_without_folders(name: str) -> str:
     """
     layout, colon, path = name.partition(":") if is_layout(name) else ("", "", name)
     return f"{layout}{colon}{Path(path.partition('?')[0] if colon else path).name}" or name
-
-
-def _probability(value: Any) -> float | None:
-    return None if np.isnan(value) else float(np.clip(value, 0, 1))

@@ -5,15 +5,18 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from eigenclean.errors import InvalidOption
 from eigenclean.review.app import make_app
 from eigenclean.review.guard import Guard
+from eigenclean.review.limits import Limits, limited_protocol
 from eigenclean.review.run import Review, default_reviewer
 
 HOST = "127.0.0.1"
 PORT = 8765
 _PORTS_TRIED = 20
+LIMITS = Limits()
 
 
 def serve(
@@ -45,11 +48,17 @@ def serve(
             return
 
 
-def make_server(app: Guard) -> uvicorn.Server:
+def make_server(app: ASGIApp, limits: Limits = LIMITS) -> uvicorn.Server:
     """The HTTP server. It writes no log, because the first request contains the token."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=limited_protocol(limits),
+            loop="asyncio",
+            interface="asgi3",
+            proxy_headers=False,
+            h11_max_incomplete_event_size=limits.header_bytes,
+            timeout_keep_alive=limits.idle,
             log_level="error",
             access_log=False,
             server_header=False,

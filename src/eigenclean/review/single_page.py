@@ -84,7 +84,12 @@ def _page_data(review: Review, reviewer: str, most: int) -> dict[str, Any]:
     n = min(most, len(review.suspects))
     items = review.items(range(n))
     images = {} if review.images is None else _image_uris(review.images, items)
-    return {"run": {**review.describe(n), "reviewer": reviewer}, "items": items, "images": images}
+    return {
+        "run": {**review.describe(n), "reviewer": reviewer},
+        "suspects": review.suspects.columns(slice(0, n)),  # without decisions: they stay in the run's folder
+        "items": items,
+        "images": images,
+    }
 
 
 def _image_uris(images: SampleImages, items: list[dict[str, Any]]) -> dict[int, str]:

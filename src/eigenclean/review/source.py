@@ -107,5 +107,8 @@ def _explanation(
         len(suspects.classes),
         strips=data.images is None and data.texts is None,
     )
-    save_explanation(path, key, explanation)
+    try:
+        save_explanation(path, key, explanation)
+    except EigencleanError as error:  # a full disk, or a folder of somebody else: it is only a cache
+        return explanation, [f"The neighbours are computed again at the next start: {error}."]
     return explanation, []

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,64 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import EigencleanError, InvalidData
-
-# One entry per version, never changed once released: a new version is a new entry. The number of entries that a
-# file has been through is its `user_version`.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """
-        CREATE TABLE history (
-            seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            data_hash TEXT NOT NULL,  -- decisions are about these data and no others
-            id TEXT NOT NULL,         -- JSON, so that 7 and "7" are two ids
-            given TEXT NOT NULL,      -- JSON
-            state TEXT NOT NULL CHECK (state IN ('open', 'keep', 'relabel', 'remove', 'unsure')),
-            label TEXT,               -- JSON; for 'relabel' alone
-            old_state TEXT NOT NULL,
-            old_label TEXT,
-            reviewer TEXT NOT NULL,
-            time TEXT NOT NULL,
-            action TEXT NOT NULL,     -- what was decided with one key, and is undone with one key
-            request TEXT NOT NULL,    -- sent again after a lost answer, it must not count twice
-            undoes TEXT               -- the action that this row takes back
-        )
-        """,
-        "CREATE INDEX history_of_id ON history (data_hash, id, seq)",
-        "CREATE INDEX history_of_request ON history (request)",
-        "CREATE INDEX history_of_action ON history (action)",
-        "CREATE INDEX history_of_reviewer ON history (data_hash, reviewer, seq)",
-        "CREATE INDEX history_of_undoes ON history (undoes) WHERE undoes IS NOT NULL",
-        "CREATE TRIGGER history_is_not_changed BEFORE UPDATE ON history "
-        "BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END",
-        "CREATE TRIGGER history_is_not_deleted BEFORE DELETE ON history "
-        "BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END",
-    ),
-)
-
-
-def migrate(db: sqlite3.Connection, path: Path) -> None:
-    """Bring the open file up to date, all steps in one transaction."""
-    db.execute("BEGIN IMMEDIATE")  # two servers that start together take turns
-    try:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        if version > len(MIGRATIONS):
-            raise InvalidData(
-                f"{path} was written by a newer eigenclean (tables of version {version}, here "
-                f"{len(MIGRATIONS)}); install that one"
-            )
-        for step in MIGRATIONS[version:]:
-            for statement in step:  # not executescript, which would commit in between
-                db.execute(statement)
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-
+from eigenclean.review.schema import migrate
+from eigenclean.review.store_errors import explaining
 
 FILE = "review.sqlite"
 OPEN, KEEP, RELABEL, REMOVE, UNSURE = STATES = ("open", "keep", "relabel", "remove", "unsure")
 _IDS_PER_QUERY = 500  # SQLite limits the number of parameters
+_ROWS_PER_FETCH = 10_000
+_CACHE_KILOBYTES = 1 << 16  # the indexes of a few hundred thousand decisions
 _FIELDS = "seq, id, given, state, label, old_state, old_label, reviewer, time, action, undoes"
 
 
@@ -115,10 +66,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a request: entries that are committed now, and newer entries of others that were left alone."""
+    """Result of a request: entries that are committed now, and newer entries of others that were left alone.
+
+    ``n_undone`` counts the entries when not all of them are listed.
+    """
 
     entries: list[Entry]
     conflicts: list[Entry]
+    n_undone: int = 0
 
 
 class Store:
@@ -135,17 +90,15 @@ class Store:
         self.path = path
         self.data_hash = data_hash
         self._lock = threading.Lock()
-        try:
+        with explaining(path, "opened"):
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-        except sqlite3.Error as error:
-            raise InvalidData(f"{path} cannot be opened: {error}; check its folder") from None
         try:
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")  # a commit survives a crash or power failure
-            migrate(self._db, path)
-        except sqlite3.Error as error:
-            self._db.close()
-            raise InvalidData(f"{path} is not a file of decisions: {error}; move it away") from None
+            with explaining(path, "opened"):
+                self._db.execute("PRAGMA trusted_schema = OFF")  # the file may come from somebody else
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = FULL")  # a commit survives a crash or power failure
+                self._db.execute(f"PRAGMA cache_size = {-_CACHE_KILOBYTES}")
+                migrate(self._db, path)
         except EigencleanError:
             self._db.close()
             raise
@@ -170,6 +123,9 @@ class Store:
         answer was lost is not recorded twice: its entries are returned.
         """
         request = action if request is None else request
+        (id, n_decisions), *_ = Counter(change.id for change in changes).most_common(1) or [(None, 0)]
+        if n_decisions > 1:
+            raise InvalidData(f"one request must hold one decision about an item, got {n_decisions} about {id!r}")
         with self._writing():
             recorded = self._entries_of("request", request)
             if recorded:
@@ -181,26 +137,24 @@ class Store:
             self._append(accepted, latest, reviewer=reviewer, action=action, request=request)
             return Outcome(self._entries_of("request", request), [*conflicts.values()])
 
-    def undo(self, *, reviewer: str, request: str) -> Outcome:
-        """Undo the reviewer's last action that is not undone yet, except where others decided since."""
+    def undo(self, *, reviewer: str, request: str, most: int = -1) -> Outcome:
+        """Undo the reviewer's last action that is not undone yet, except where others decided since.
+
+        The outcome names ``most`` entries; `since` has all of them.
+        """
         with self._writing():
-            recorded = self._entries_of("request", request)
+            recorded = self._entries_of("request", request, most)
             if recorded:
-                return Outcome(recorded, [])
+                return Outcome(recorded, [], self._db.execute(_COUNT, (request, self.data_hash)).fetchone()[0])
+            parameters = {
+                "hash": self.data_hash, "reviewer": reviewer, "request": request, "time": _now(), "most": most
+            }  # fmt: skip
             for action in self._undoable(reviewer):
-                entries = self._entries_of("action", action)[::-1]
-                latest = self._latest([entry.id for entry in entries])
-                restored = [
-                    Change(entry.id, entry.given, entry.old_state, entry.old_label)
-                    for entry in entries
-                    if latest[entry.id].reviewer == reviewer
-                ]
-                if restored:
-                    self._append(
-                        restored, latest, reviewer=reviewer, action=request, request=request, undoes=action
-                    )
-                    conflicts = [entry for entry in latest.values() if entry.reviewer != reviewer]
-                    return Outcome(self._entries_of("request", request), conflicts)
+                parameters["action"] = action
+                n_undone = self._db.execute(_UNDO, parameters).rowcount
+                if n_undone > 0:
+                    conflicts = self._select_by(_NOT_UNDONE, parameters)
+                    return Outcome(self._entries_of("request", request, most), conflicts, n_undone)
             return Outcome([], [])
 
     def current(self) -> list[Entry]:
@@ -209,9 +163,48 @@ class Store:
             "seq IN (SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id)", self.data_hash
         )
 
+    def current_columns(self) -> dict[str, list[Any]]:
+        """The decisions that hold now, oldest first, as columns: id, given, state, label, reviewer and time.
+
+        One query, and no object for each decision: for the patch of a few hundred thousand.
+        """
+        with self._lock, explaining(self.path, "read"):
+            rows = self._db.execute(
+                "SELECT id, given, state, label, reviewer, time FROM history WHERE state != 'open' AND seq IN "
+                "(SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id) ORDER BY seq",
+                (self.data_hash,),
+            ).fetchall()
+        names = ("id", "given", "state", "label", "reviewer", "time")
+        columns: dict[str, list[Any]] = dict(
+            zip(names, map(list, zip(*rows, strict=True)) if rows else ([] for _ in names), strict=True)
+        )
+        for name in ("id", "given", "label"):
+            columns[name] = self._decoded(columns[name])
+        return columns
+
+    def states_since(self, seq: int) -> Iterator[list[tuple[int, str, str, str | None]]]:
+        """Number, id (as JSON), state and label (as JSON) of the entries after number ``seq``, some at a time."""
+        while True:
+            with self._lock, explaining(self.path, "read"):
+                rows = self._db.execute(
+                    "SELECT seq, id, state, label FROM history WHERE seq > ? AND +data_hash = ? "
+                    "ORDER BY seq LIMIT ?",
+                    (seq, self.data_hash, _ROWS_PER_FETCH),
+                ).fetchall()
+            if not rows:
+                return
+            yield rows
+            seq = rows[-1][0]
+
+    def last_about(self, ids: Sequence[Any]) -> dict[Any, Entry]:
+        """The last entry about each of these ids, where there is one."""
+        with self._lock, explaining(self.path, "read"):
+            return self._latest(ids)
+
     def since(self, seq: int, most: int = 5000) -> list[Entry]:
         """Entries after number ``seq``, of all reviewers, at most ``most``."""
-        return self._locked_select("seq > ? AND data_hash = ?", seq, self.data_hash, most=most)
+        # The plus keeps SQLite from sorting all entries about these data by number, every second.
+        return self._locked_select("seq > ? AND +data_hash = ?", seq, self.data_hash, most=most)
 
     def history(self) -> list[Entry]:
         """All entries about these data, oldest first."""
@@ -219,21 +212,19 @@ class Store:
 
     def last_seq(self) -> int:
         """The number of the last entry; 0 when there is none."""
-        with self._lock:
+        with self._lock, explaining(self.path, "read"):
             return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM history").fetchone()[0])
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock:
+        with self._lock, explaining(self.path, "written"):
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield
                 self._db.execute("COMMIT")  # when this returns, the decision is on the disk
-            except BaseException as error:
+            except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-                if isinstance(error, sqlite3.Error):
-                    raise InvalidData(f"{self.path} cannot be written: {error}; nothing was saved") from error
                 raise
 
     def _append(
@@ -244,10 +235,8 @@ class Store:
         reviewer: str,
         action: str,
         request: str,
-        undoes: str | None = None,
     ) -> None:
-        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        provenance = (reviewer, time, action, request, undoes)
+        provenance = (reviewer, _now(), action, request)
         rows = []
         for change in changes:
             replaced = latest.get(change.id)
@@ -256,7 +245,7 @@ class Store:
             rows.append((self.data_hash, *new, *old, *provenance))
         self._db.executemany(
             "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, "
-            "action, request, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "action, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
 
@@ -283,18 +272,55 @@ class Store:
             latest |= {entry.id: entry for entry in self._select(f"seq IN ({last})", self.data_hash, *chunk)}
         return latest
 
-    def _entries_of(self, column: str, value: str) -> list[Entry]:
-        return self._select(f"{column} = ? AND data_hash = ?", value, self.data_hash)
+    def _entries_of(self, column: str, value: str, most: int = -1) -> list[Entry]:
+        return self._select(f"{column} = ? AND data_hash = ?", value, self.data_hash, most=most)
 
     def _locked_select(self, condition: str, *values: Any, most: int = -1) -> list[Entry]:
-        with self._lock:
+        with self._lock, explaining(self.path, "read"):
             return self._select(condition, *values, most=most)
 
     def _select(self, condition: str, *values: Any, most: int = -1) -> list[Entry]:
-        rows = self._db.execute(
-            f"SELECT {_FIELDS} FROM history WHERE {condition} ORDER BY seq LIMIT ?", (*values, most)
-        )
-        return [_entry(row) for row in rows.fetchall()]
+        query = f"SELECT {_FIELDS} FROM history WHERE {condition} ORDER BY seq LIMIT ?"
+        return self._select_by(query, (*values, most))
+
+    def _select_by(self, query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Entry]:
+        try:
+            return [_entry(row) for row in self._db.execute(query, parameters).fetchall()]
+        except (ValueError, TypeError, RecursionError):
+            raise InvalidData(_not_json(self.path)) from None
+
+    def _decoded(self, texts: Sequence[str | None]) -> list[Any]:
+        """Many values that are JSON each, with one call of the decoder."""
+        try:
+            values: list[Any] = json.loads(f"[{','.join('null' if text is None else text for text in texts)}]")
+        except (ValueError, TypeError, RecursionError):
+            values = []
+        if len(values) != len(texts) or any(isinstance(value, list | dict) for value in values):
+            raise InvalidData(_not_json(self.path))
+        return values
+
+
+# Undoing restores the states before an action, last entry first, where nobody else has decided since.
+_LAST_OF_DONE = (
+    "FROM history AS done JOIN history AS last ON last.seq = "
+    "(SELECT max(seq) FROM history WHERE data_hash = done.data_hash AND id = done.id) "
+    "WHERE done.action = :action AND done.data_hash = :hash "
+)
+_UNDO = (
+    "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, action, "
+    "request, undoes) SELECT done.data_hash, done.id, done.given, done.old_state, done.old_label, last.state, "
+    f"last.label, :reviewer, :time, :request, :request, :action {_LAST_OF_DONE} AND last.reviewer = :reviewer "
+    "ORDER BY done.seq DESC"
+)
+_COUNT = "SELECT count(*) FROM history WHERE request = ? AND data_hash = ?"
+_NOT_UNDONE = (
+    f"SELECT {', '.join(f'last.{field.strip()}' for field in _FIELDS.split(','))} {_LAST_OF_DONE} "
+    "AND last.reviewer != :reviewer ORDER BY last.seq LIMIT :most"
+)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _json(value: Any) -> str | None:
@@ -304,4 +330,10 @@ def _json(value: Any) -> str | None:
 def _entry(row: tuple[Any, ...]) -> Entry:
     seq, id, given, state, label, old_state, old_label, *rest = row
     values = [None if text is None else json.loads(text) for text in (id, given, label, old_label)]
+    if any(isinstance(value, list | dict) for value in values):
+        raise ValueError("ids and labels are numbers or texts")
     return Entry(seq, values[0], values[1], state, values[2], old_state, values[3], *rest)
+
+
+def _not_json(path: Path) -> str:
+    return f"{path} holds entries that eigenclean did not write: ids and labels must be JSON; nothing was changed"

@@ -45,7 +45,7 @@ class Suspects:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
+    @cached_property
     def p_wrong(self) -> Float64s:
         """Probability that the given label is wrong."""
         return 1.0 - np.nan_to_num(np.asarray(self.verdict.p_clean[self.rows], dtype=np.float64), nan=0.5)
@@ -82,14 +82,15 @@ class Suspects:
         return digest.hexdigest()
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
-        """Columns with which the page lists, filters and counts the ``most`` worst suspects (or all)."""
-        verdict, n, rows = self.verdict, len(self.verdict), self.rows[:most]
+        """Facts with which the page lists, filters and counts the ``most`` worst suspects (or all)."""
+        verdict, rows = self.verdict, self.rows[:most]
         rest = np.nan_to_num(np.delete(verdict.p_clean, rows), nan=0.5)
         low, high = noise_rate_interval(rest) if len(rest) else (0.0, 0.0)
         return {
             "key": self.key,
             "method": verdict.method,
-            "n_samples": n,
+            "n": len(rows),
+            "n_samples": len(verdict),
             "n_flagged": verdict.n_flagged,
             # The labels that are not listed: the detector's noise rate, for the live estimate.
             "rest": {
@@ -101,12 +102,20 @@ class Suspects:
             "bands": [asdict(band) for band in CERTAINTY_BANDS],
             # Numbers above 2**53 would lose digits in a browser, so ids and labels travel as text.
             "labels": {"kind": _kind(self.classes), "text": [_text(label) for label in self.labels]},
-            "ids": {"kind": _kind(verdict.ids), "text": [_text(id) for id in self.ids[:most]]},
+            "id_kind": _kind(verdict.ids),
+        }
+
+    def columns(self, chunk: slice) -> dict[str, list[Any]]:
+        """What the page knows of each of these suspects, as columns."""
+        rows = self.rows[chunk]
+        confidence = np.nan_to_num(np.asarray(self.verdict.suggested_confidence[rows], dtype=np.float64))
+        return {
+            "id": [_text(id) for id in self.ids[chunk]],
             "row": rows.tolist(),
-            "given": self.given[:most].tolist(),
-            "suggested": self.suggested[:most].tolist(),
-            "wrong": np.round(self.p_wrong[:most], 4).tolist(),
-            "confidence": np.round(np.nan_to_num(verdict.suggested_confidence[rows]), 4).tolist(),
+            "given": self.given[chunk].tolist(),
+            "suggested": self.suggested[chunk].tolist(),
+            "wrong": np.round(self.p_wrong[chunk], 4).tolist(),
+            "confidence": np.round(confidence, 4).tolist(),
         }
 
 

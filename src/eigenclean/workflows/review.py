@@ -79,12 +79,15 @@ def serve_page(
         serve(review, port=port, reviewer=reviewer, announce=announce, ready=ready)
     finally:
         redirect.unlink(missing_ok=True)
-    return sum(decision["state"] != "open" for decision in review.decisions())
+    return review.n_decided()
 
 
 def _open_browser(redirect: Path, link: str) -> None:
     """Open a link with a token by a private file, since every user of the machine can read process arguments."""
-    redirect.unlink(missing_ok=True)
-    with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
+    try:
+        redirect.unlink(missing_ok=True)
+        with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><title>Review</title><meta http-equiv="refresh" content="0; url={link}">')
+    except OSError:  # a full disk: the link is in the terminal
+        return
     webbrowser.open(redirect.resolve().as_uri())

@@ -38,7 +38,8 @@ export class DecisionQueue {
       const request = uniqueId();
       const outcome = await this.#retryUntilSaved(() => this.backend.undo({ request, reviewer: this.reviewer() }));
       this.model.apply([...outcome.entries, ...outcome.conflicts]);
-      onSaved(outcome.entries, outcome.conflicts);
+      if (outcome.n > outcome.entries.length) await this.poll(); // the answer has the first of very many
+      onSaved(outcome.entries, outcome.conflicts, outcome.n);
     });
   }
 
@@ -52,7 +53,7 @@ export class DecisionQueue {
         answer = await this.backend.changes(this.model.seq);
         this.model.seq = answer.seq;
         this.model.apply(answer.changes);
-      } while (answer.changes.length >= 1000);
+      } while (answer.more);
       if (this.busySince === null) this.warn(null);
     } catch (error) {
       if (this.busySince === null) this.warn(`No connection: ${error.message}.`);

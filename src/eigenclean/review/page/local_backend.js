@@ -1,5 +1,6 @@
 // Stores decisions in the browser, for the exported file, which has no server. It answers as the server does. IndexedDB
 // and not localStorage, because it can confirm that a decision is on the disk.
+import { fillColumns, makeColumns } from "./columns.js";
 import { Refused } from "./server_backend.js";
 
 const ENTRIES = "entries";
@@ -7,6 +8,8 @@ const ENTRIES = "entries";
 export class LocalBackend {
   constructor(data) {
     this.run = data.run;
+    this.columns = makeColumns(data.run.n);
+    fillColumns(this.columns, 0, data.suspects);
     this.details = data.items;
     this.images = data.images;
     this.entries = []; // the history, as far as this tab has read it
@@ -14,7 +17,7 @@ export class LocalBackend {
   async open() {
     this.db = await this.#connect(`eigenclean review ${this.run.data_hash} ${this.run.key}`);
     await this.#refresh();
-    return { run: this.run, decisions: [...this.#latest().values()], seq: this.entries.length };
+    return { run: this.run, columns: this.columns, decisions: [...this.#latest().values()], seq: this.entries.length };
   }
   async items(positions) { return positions.map((position) => this.details[position]); }
   decide({ decisions, reviewer, action }) {
@@ -41,17 +44,18 @@ export class LocalBackend {
   }
   async changes(since) {
     await this.#refresh();
-    return { changes: this.entries.slice(since), seq: this.entries.length };
+    return { changes: this.entries.slice(since), seq: this.entries.length, more: false };
   }
   async patch() {
     await this.#refresh();
-    const { ids, labels, given, wrong, data_hash: hash } = this.run;
-    const asJson = ({ kind, text }, at) => (kind === "text" ? JSON.stringify(text[at]) : text[at]);
+    const { labels, id_kind: idKind, data_hash: hash } = this.run, { id, given, wrong } = this.columns;
+    const asJson = (kind, text) => (kind === "text" ? JSON.stringify(text) : text);
+    const labelJson = (code) => asJson(labels.kind, labels.text[code]);
     const lines = [...this.#latest().values()].filter((entry) => entry.state !== "open").map((entry) => {
-      const before = asJson(labels, given[entry.item]);
-      const after = entry.state === "relabel" ? asJson(labels, entry.label) : entry.state === "keep" ? before : "null";
+      const before = labelJson(given[entry.item]);
+      const after = entry.state === "relabel" ? labelJson(entry.label) : entry.state === "keep" ? before : "null";
       // Ids and labels are inserted as text, so that integers above 2^53 keep their digits.
-      return `{"id": ${asJson(ids, entry.item)}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
+      return `{"id": ${asJson(idKind, id[entry.item])}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
         + `"score": ${Number((1 - wrong[entry.item]).toFixed(4))}, "reason": "", "reviewer": ${JSON.stringify(entry.reviewer)}, `
         + `"time": ${JSON.stringify(entry.time)}, "data_hash": ${JSON.stringify(hash)}}\n`;
     });
@@ -80,7 +84,7 @@ export class LocalBackend {
   // Reads the entries that other tabs have added.
   #readNewEntries(store, then) {
     store.getAll(IDBKeyRange.lowerBound(this.entries.length, true)).onsuccess = ({ target }) => {
-      this.entries.push(...target.result);
+      for (const entry of target.result) this.entries.push(entry);
       then();
     };
   }
@@ -100,7 +104,10 @@ export class LocalBackend {
       const store = transaction.objectStore(ENTRIES);
       let outcome, seq;
       transaction.onerror = transaction.onabort = () => reject(new Refused("this browser has no room for more decisions; export the patch"));
-      transaction.oncomplete = () => { this.entries.push(...outcome.entries); resolve(outcome); };
+      transaction.oncomplete = () => {
+        for (const entry of outcome.entries) this.entries.push(entry);
+        resolve({ ...outcome, n: outcome.entries.length });
+      };
       this.#readNewEntries(store, () => {
         const { accepted, conflicts } = plan();
         seq = this.entries.length;

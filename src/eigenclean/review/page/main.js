@@ -33,13 +33,17 @@ async function open() {
   let opened;
   while (opened === undefined) {
     try {
-      opened = await backend.open();
+      opened = await backend.open(showProgress);
     } catch (error) {
       warn(`The run cannot be opened: ${error.message}.`);
       await new Promise((resolve) => { setTimeout(resolve, 1500); });
     }
   }
   start(opened);
+}
+
+function showProgress(share) {
+  byId("loading").textContent = `Opening the run … ${Math.round(100 * share)} %`;
 }
 
 function start(opened) {
@@ -113,10 +117,10 @@ function start(opened) {
       const chosen = await chooser.ask(excluded, cached?.align.length ? cached.align.map(([code]) => code) : [model.suggested[items[0]]]);
       if (chosen !== null) decide((item) => (model.given[item] === chosen ? null : { item, state: "relabel", label: chosen }), items);
     },
-    undo: () => queue.undo((entries, conflicts) => {
+    undo: () => queue.undo((entries, conflicts, n) => {
       if (!entries.length) { announce("There is nothing to undo."); return; }
       model.go(entries[0].item);
-      announce(`Undone${entries.length > 1 ? ` ${plural(entries.length, "decision")}` : ""}. ${describe(entries[0].item)}${conflictNote(conflicts)}`);
+      announce(`Undone${n > 1 ? ` ${plural(n, "decision")}` : ""}. ${describe(entries[0].item)}${conflictNote(conflicts)}`);
     }),
     next: () => { model.go(model.step(1)); announceCurrent(); },
     previous: () => { model.go(model.step(-1)); announceCurrent(); },

@@ -3,19 +3,16 @@
 export const STATES = ["open", "keep", "relabel", "remove", "unsure"];
 
 export class Model extends EventTarget {
-  constructor({ run, decisions, seq }) {
+  // The columns are those of columns.js; base is the number of the last entry about each suspect.
+  constructor({ run, columns, decisions, seq }) {
     super();
     this.run = run;
-    this.n = run.row.length;
-    this.given = Int32Array.from(run.given);
-    this.suggested = Int32Array.from(run.suggested);
-    this.wrong = Float32Array.from(run.wrong);
-    this.state = new Uint8Array(this.n);
-    this.label = new Int32Array(this.n).fill(-1);
-    this.base = new Float64Array(this.n); // number of the last entry about each suspect
-    this.signatures = new Map(); // who decided last, and when
+    this.n = run.n;
+    const { id: ids, row, given, suggested, wrong, confidence, state, label, base } = columns;
+    Object.assign(this, { ids, row, given, suggested, wrong, confidence, state, label, base });
+    this.signatures = new Map(); // who decided last, and when, as far as it was seen to happen
     this.seq = seq;
-    this.judged = 0;
+    this.judged = state.reduce((n, code) => n + Number(code > 0), 0);
     this.filter = { pair: "", band: "", state: "", id: "" };
     this.current = this.n > 0 ? 0 : -1;
     this.#record(decisions);
@@ -24,7 +21,7 @@ export class Model extends EventTarget {
   }
 
   name(code) { return this.run.labels.text[code] ?? "?"; }
-  id(item) { return this.run.ids.text[item]; }
+  id(item) { return this.ids[item]; }
   stateOf(item) { return STATES[this.state[item]]; }
   place(item) { return item < 0 ? -1 : this.places[item]; }
 
@@ -109,7 +106,7 @@ export class Model extends EventTarget {
       if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
       if (kind === "given" && this.given[i] !== Number(given)) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
-      if (searched && !this.run.ids.text[i].toLowerCase().includes(searched)) continue;
+      if (searched && !this.ids[i].toLowerCase().includes(searched)) continue;
       order[n++] = i;
     }
     this.order = order.subarray(0, n);

@@ -49,7 +49,7 @@ export class SuspectCells {
     const frame = make("span", { class: "thumb", "aria-hidden": "true" });
     const later = (work) => setTimeout(() => { if (frame.isConnected) work(); }, FETCH_DELAY);
     if (run.images) {
-      const insert = () => frame.replaceChildren(image(backend.smallImage(run.row[item]), "", run.coarse));
+      const insert = () => frame.replaceChildren(image(backend.smallImage(model.row[item]), "", run.coarse));
       if (element.dataset.loaded === String(item)) insert(); else later(() => { element.dataset.loaded = item; insert(); });
     } else {
       const fill = (details) => {

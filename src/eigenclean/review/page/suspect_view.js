@@ -5,7 +5,7 @@ const STATE_NAMES = { open: "", keep: "kept", relabel: "relabelled", remove: "to
 
 export function describeSuspect(model, item) {
   const suggestion = model.suggested[item] >= 0
-    ? `suggested ${model.name(model.suggested[item])}, ${percent(model.run.confidence[item])}` : "no suggestion";
+    ? `suggested ${model.name(model.suggested[item])}, ${percent(model.confidence[item])}` : "no suggestion";
   return `given ${model.name(model.given[item])}, ${suggestion}`;
 }
 
@@ -27,7 +27,11 @@ export class SuspectView {
     if (item === this.shown) return;
     this.shown = item;
     this.#drawSample(item, this.details.peek(item));
-    this.details.get(item).then((details) => { if (this.shown === item) this.#drawSample(item, details); }).catch(() => {});
+    this.details.get(item).then((details) => {
+      if (this.shown !== item) return;
+      this.#drawHeading(item); // who decided, when it was not seen to happen
+      this.#drawSample(item, details);
+    }).catch(() => {});
     this.#prefetch(item);
   }
 
@@ -38,23 +42,24 @@ export class SuspectView {
       make("small", {}, "labelled"), label(model.name(model.given[item]), "name given"),
       ...(suggested >= 0
         ? [make("small", {}, "looks like"), label(model.name(suggested), "name proposed"),
-          make("small", { class: "sure" }, percent(model.run.confidence[item]))]
+          make("small", { class: "sure" }, percent(model.confidence[item]))]
         : [make("small", {}, "looks wrong, no suggestion")]),
     );
-    const state = model.stateOf(item), signature = model.signatures.get(item);
+    const state = model.stateOf(item), signature = model.signatures.get(item) ?? this.details.peek(item)?.signed;
     const place = model.place(item);
     const position = place >= 0 ? `${count(place + 1)} of ${plural(model.order.length, "suspect")}` : "no longer in this list";
     byId("meta").replaceChildren(
       `${position} · P(wrong) ${percent(model.wrong[item])} · id `, label(model.id(item)),
-      ...(state === "open" ? [] : [make("span", { class: `badge ${state}` }, describeDecision(model, item)),
-        make("span", { class: "signed" }, " by ", label(signature.reviewer), ` ${signature.time.slice(0, 16).replace("T", " ")}`)]),
+      ...(state === "open" ? [] : [make("span", { class: `badge ${state}` }, describeDecision(model, item))]),
+      ...(state === "open" || !signature ? []
+        : [make("span", { class: "signed" }, " by ", label(signature.reviewer), ` ${signature.time.slice(0, 16).replace("T", " ")}`)]),
     );
   }
 
   #drawSample(item, details) {
     const { model, backend } = this, { run } = model;
     const parts = [];
-    if (run.images) parts.push(image(backend.largeImage(run.row[item]), `Suspect ${model.id(item)}`, run.coarse));
+    if (run.images) parts.push(image(backend.largeImage(model.row[item]), `Suspect ${model.id(item)}`, run.coarse));
     if (run.texts) parts.push(make("p", { class: "text", tabindex: "0", "aria-label": "Text" }, details?.text ?? "…"));
     if (details?.strip) parts.push(make("figure", { class: "features" }, strip(details.strip), make("figcaption", { class: "soft" }, "its features; it has neither image nor text")));
     if (!parts.length) parts.push(make("p", { class: "soft nothing" }, details && !details.strip ? run.notes[0] ?? "There is nothing to show." : "…"));
@@ -113,7 +118,7 @@ export class SuspectView {
       if (upcoming === null) continue;
       this.details.get(upcoming).then((details) => {
         if (!model.run.images) return;
-        new Image().src = backend.largeImage(model.run.row[upcoming]);
+        new Image().src = backend.largeImage(model.row[upcoming]);
         for (const neighbour of details.near.flat()) new Image().src = backend.smallImage(neighbour.row);
       }).catch(() => {});
     }
