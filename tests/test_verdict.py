@@ -118,7 +118,7 @@ class TestFiles:
         assert written == (path if single_file else path / "verdict.parquet")
         assert_same(verdict, Verdict.load(path))
         assert_same(verdict, Verdict.load(written))
-        expected = ["v.parquet"] if single_file else ["summary.json", "verdict.parquet"]
+        expected = ["v.parquet"] if single_file else ["manifest.json", "summary.json", "verdict.parquet"]
         assert sorted(os.listdir(written.parent)) == expected
 
     @given(
@@ -169,7 +169,7 @@ class TestFiles:
     def test_summary_and_csv(self, tmp_path: Path) -> None:
         verdict = verdict_of(STRINGS)
         verdict.save(tmp_path, csv=True, version="1.2.3")
-        assert sorted(os.listdir(tmp_path)) == ["summary.json", "verdict.csv", "verdict.parquet"]
+        assert sorted(os.listdir(tmp_path)) == ["manifest.json", "summary.json", "verdict.csv", "verdict.parquet"]
         summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
         assert summary == json.loads(json.dumps(verdict.summary(version="1.2.3")))
         with open(tmp_path / "verdict.csv", encoding="utf-8", newline="") as file:
@@ -213,7 +213,7 @@ class TestAtomicity:
         monkeypatch.setattr("eigenclean.verdict.pq.write_table", writer)
         with pytest.raises(error):
             verdict_of(INTS).save(tmp_path / "out")
-        assert os.listdir(tmp_path / "out") == []
+        assert os.listdir(tmp_path) == []
 
     @pytest.mark.parametrize(("writer", "error"), [(fail, RuntimeError), (half, KeyboardInterrupt)])
     def test_a_failing_writer_leaves_the_old_verdict(
@@ -242,7 +242,9 @@ class TestAtomicity:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("eigenclean.verdict.pq.write_table", full)
-        with pytest.raises(InvalidOption, match=r"cannot write .*verdict\.parquet: No space left on device"):
+        with pytest.raises(
+            InvalidOption, match=r"cannot write .*: no space left on the disk of .*; nothing was changed"
+        ):
             verdict_of(INTS).save(tmp_path)
         assert os.listdir(tmp_path) == []
 

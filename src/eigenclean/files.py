@@ -1,5 +1,6 @@
 """Files are written whole or not at all: a temporary neighbour, then one rename."""
 
+import errno
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -17,6 +18,50 @@ from typing import Any
 import numpy as np
 
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_STAGING = re.compile(r"[/\\]\.publication\.[^/\\]+\.tmp([/\\][0-9a-f]{16})?(?=[/\\]|$)")  # of a `publication`
+_ONLY_WRITING = _NO_SPACE | {errno.EROFS, errno.EFBIG}  # reading never fails with these
+
+
+def is_write_error(error: BaseException) -> bool:
+    """Whether an error can only come from writing: a full disk, a quota, a disk or file that cannot grow."""
+    return isinstance(error, OSError) and error.errno in _ONLY_WRITING
+
+
+def write_error(
+    error: OSError, target: str | os.PathLike[str], *, advice: str = "choose another place"
+) -> InvalidOption:
+    """The sentence for an error while ``target`` was written; every function that writes raises it.
+
+    >>> write_error(OSError(errno.ENOSPC, "No space left on device"), "run/summary.json")
+    InvalidOption('cannot write run/summary.json: no space left on the disk of run; nothing was changed: make room
+    there, or choose another place')
+    """
+    path = Path(_STAGING.sub("", os.fspath(target)))
+    reason = error.strerror or str(error)
+    if error.errno in _NO_SPACE:
+        reason = f"no space left on the disk of {path if path.is_dir() else path.parent}"
+        advice = f"make room there, or {advice}"
+    return InvalidOption(f"cannot write {path}: {reason}; nothing was changed: {advice}")
+
+
+@contextmanager
+def explain_write_errors(
+    target: str | os.PathLike[str], *temporary: Path, advice: str = "choose another place"
+) -> Iterator[None]:
+    """Turn errors of writing ``target``, or the ``temporary`` files for it, into one sentence.
+
+    Errors that name another file are not ours to explain, such as that of a source that is read in the block.
+    """
+    try:
+        yield
+    except OSError as error:
+        ours = [str(path) for path in (target, *temporary)]
+        named = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        if not is_write_error(error) and named and not any(name.startswith(p) for name in named for p in ours):
+            raise
+        raise write_error(error, target, advice=advice) from error
 
 
 @contextmanager
@@ -30,9 +75,8 @@ def temporary_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     make_folder(target.parent)
     try:
-        yield temporary
-    except OSError as error:
-        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from error
+        with explain_write_errors(target, temporary):
+            yield temporary
     finally:
         remove(temporary)
 
@@ -40,8 +84,7 @@ def temporary_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
 def move_into_place(temporary: Path, target: Path) -> None:
     """Rename a finished file or folder to ``target``, whatever is there."""
     if not temporary.is_dir():
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
+        sync_file(temporary)
     if temporary.is_dir() or target.is_dir():  # a folder cannot be replaced in one step: the old one steps aside
         aside = target.with_name(f".{target.name}.{os.getpid()}.old.tmp")
         if target.exists():
@@ -50,6 +93,27 @@ def move_into_place(temporary: Path, target: Path) -> None:
         remove(aside)
     else:
         os.replace(temporary, target)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the file is on the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in the folder are on the disk, on systems that can open folders."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # file systems that do not sync folders
+            raise
+    finally:
+        os.close(handle)
 
 
 def remove(path: Path) -> None:
@@ -90,20 +154,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp", dir=target.parent)
     except OSError as error:
-        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from None
+        raise write_error(error, target) from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes private files; ours are ordinary ones
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, target)
-    except OSError as error:
-        # Only what concerns writing here is ours to explain (a full disk, a folder in the way).
-        if isinstance(error, FileNotFoundError) and error.filename not in {str(temporary), str(target)}:
-            raise
-        raise InvalidOption(f"cannot write {target}: {error.strerror or error}; choose another place") from error
+        with explain_write_errors(target, temporary):
+            yield temporary
+            os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes private files; ours are ordinary ones
+            sync_file(temporary)
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -124,10 +183,27 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        if is_write_error(error):
+            raise write_error(error, folder) from None
         raise InvalidOption(
             f"cannot create the folder {folder}: {error.strerror or error}; choose another place"
         ) from None
     return folder
+
+
+@contextmanager
+def folder_made_for(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the folder ``path``; folders that had to be created for it are removed if the block fails."""
+    folder = Path(path)
+    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    make_folder(folder)
+    try:
+        yield folder
+    except BaseException:
+        for created in new:  # innermost first; a folder that is not empty stays
+            with suppress(OSError):
+                created.rmdir()
+        raise
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

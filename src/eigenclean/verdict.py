@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
-from eigenclean.files import json_text, make_folder, move_into_place, parse_json, replacing, write_text
+from eigenclean.files import json_text, parse_json, replacing
+from eigenclean.publication import publication, read_together
 
 FILE = "verdict.parquet"
 SUMMARY = "summary.json"
+CSV = "verdict.csv"
 _COLUMNS = {  # column in the file: field of the record
     "id": "ids",
     "given_label": "labels",
@@ -224,28 +226,26 @@ class Verdict:
     ) -> Path:
         """Write ``verdict.parquet`` and ``summary.json`` into the folder ``path`` (or one ``.parquet`` file).
 
-        Every file is written whole or not at all. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary;
-        ``written`` is a file that `RowGroups` has already written, which is moved to its place.
+        The files are replaced as one. ``csv`` adds ``verdict.csv``; ``run`` goes into the summary; ``written`` is a
+        file that `RowGroups` has already written on the same disk, which is moved to its place.
         """
         path = Path(path)
         if path.suffix == ".parquet":
             write_table(self.to_frame(), path)
             return path
         summary = json_text(self.summary(**run))  # first, because it fails on values that JSON cannot hold
-        folder = make_folder(path)
-        if written is None:
-            write_table(self.to_frame(), folder / FILE)
-        else:
-            move_into_place(written, folder / FILE)
-        if csv:
-            write_csv(self.to_frame(), folder / "verdict.csv")
-        write_text(folder / SUMMARY, summary)
-        return folder / FILE
+        with publication(path) as staging:
+            write_verdict(self, staging, summary, csv=csv, written=written)
+        return path / FILE
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Verdict":
         """Read what `save` wrote: a folder or a ``.parquet`` file."""
         path = Path(path)
+        return read_together(path, [FILE], lambda: cls._load(path)) if path.is_dir() else cls._load(path)
+
+    @classmethod
+    def _load(cls, path: Path) -> "Verdict":
         file = path / FILE if path.is_dir() else path
         if not file.exists() or (file == path and path.is_dir()):
             raise InvalidData(
@@ -333,6 +333,19 @@ def write_csv(table: pa.Table, path: Path, *, byte_order_mark: bool = False) -> 
     with replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(b"\xef\xbb\xbf" * byte_order_mark)
         pyarrow.csv.write_csv(pa.table(columns), file)
+
+
+def write_verdict(
+    verdict: Verdict, folder: Path, summary: str, *, csv: bool = False, written: Path | None = None
+) -> None:
+    """Write the files of `Verdict.save` into the empty folder of a `publication`."""
+    if written is None:
+        pq.write_table(verdict.to_frame(), folder / FILE)
+    else:
+        os.replace(written, folder / FILE)
+    if csv:
+        write_csv(verdict.to_frame(), folder / CSV)
+    (folder / SUMMARY).write_text(summary, encoding="utf-8", newline="\n")
 
 
 def _with_new_names(table: pa.Table) -> pa.Table:

@@ -44,13 +44,14 @@ def test_the_report_of_an_earlier_verdict_does_not_stay(tmp_path: Path, make: Ma
     verdict = make()
     publish(tmp_path, verdict, _source(verdict))
     assert {path.name for path in tmp_path.iterdir()} == {
+        "manifest.json",
         "verdict.parquet",
         "summary.json",
         "report.html",
         "report.json",
     }
     publish(tmp_path, verdict, _source(verdict), report=False)
-    assert {path.name for path in tmp_path.iterdir()} == {"verdict.parquet", "summary.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "verdict.parquet", "summary.json"}
 
 
 def test_the_report_is_rendered_again_from_its_data(tmp_path: Path, make: Make) -> None:

@@ -89,6 +89,7 @@ def test_without_a_report_there_is_none_to_update(data: Path, tmp_path: Path) ->
     output = OutputOptions(csv=True, report=False)
     run_detect(DetectRequest(str(data), tmp_path / "run", MethodOptions("fine"), output=output))
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "manifest.json",
         "verdict.parquet",
         "verdict.csv",
         "summary.json",

@@ -22,6 +22,7 @@ from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
 from eigenclean.errors import EigencleanError
+from eigenclean.files import is_write_error
 from eigenclean.version import __version__
 
 app = typer.Typer(
@@ -90,6 +91,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and is_write_error(error):  # such as that of printing to a full disk
+            _say(f"cannot write {error.filename or 'the output'}: {error.strerror}; make room, and run it again")
+            return USER_ERROR
         _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and please report it")
         return 1
 

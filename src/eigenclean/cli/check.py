@@ -1,5 +1,6 @@
 """`eigenclean check`: a gate that data with too many wrong labels do not pass."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,7 @@ def check(
     """
     from eigenclean.detect.decisions import Decision
     from eigenclean.detect.registry import build_detector
-    from eigenclean.files import write_text
+    from eigenclean.files import replacing
     from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
     from eigenclean.workflows.embedding import EmbeddingOptions
     from eigenclean.workflows.gate import check_limit, to_junit, to_markdown
@@ -75,10 +76,10 @@ def check(
             check_run(Path(source), request) if is_run(source) else check_source(source, request, notify=mention)
             for source in sources
         ]
-    if junit is not None:
-        write_text(junit, to_junit(gates))
-    if markdown is not None:
-        write_text(markdown, to_markdown(gates))
+    with ExitStack() as written:  # both or neither
+        for path, render in ((junit, to_junit), (markdown, to_markdown)):
+            if path is not None:
+                written.enter_context(replacing(path)).write_text(render(gates), encoding="utf-8", newline="\n")
     if as_json:
         print_json([gate.as_dict() for gate in gates] if len(gates) > 1 else gates[0].as_dict())
     else:

@@ -56,6 +56,9 @@ def train(
     ] = None,
     patch: o.PatchOptions,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run in this folder was stopped.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the results of a finished run in this folder.")
+    ] = False,
     device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
     mixed_precision: Annotated[str, typer.Option(help="no, fp16 or bf16.")] = "no",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard.")] = False,
@@ -66,7 +69,7 @@ def train(
     """Train a classifier in spite of wrong labels; write the model, its verdict, metrics and a report.
 
     After every epoch the whole state is saved: a run that was stopped, or killed, goes on with --resume to the same
-    numbers.
+    numbers. The results of a finished run are replaced with --force only, and when the training is over.
     """
     from eigenclean.extras import require
 
@@ -74,10 +77,12 @@ def train(
     from eigenclean.noise import parse_noise
     from eigenclean.report import results_folder
     from eigenclean.workflows.train import TrainingOptions, run_training
+    from eigenclean.workflows.train_files import progress_folder
     from eigenclean.workflows.train_setup import build_recipe, default_preset, open_training_sources
 
     if noise is not None:
         parse_noise(noise)  # report a mistake before anything is opened
+    progress = progress_folder(out, resume=resume, force=force)
     settings = o.parse_settings(setting)
     of_net = {key.removeprefix("net."): value for key, value in settings.items() if key.startswith("net.")}
     of_recipe = {key: value for key, value in settings.items() if not key.startswith("net.")}
@@ -110,10 +115,11 @@ def train(
                     validation=sources.validation,
                     test=sources.test,
                     resume=resume,
+                    force=force,
                     decisions=decisions,
                 )
         except KeyboardInterrupt:
-            _mention_checkpoint(folder)
+            _mention_checkpoint(progress)
             raise
     if not run.is_main:
         return

@@ -9,16 +9,16 @@ any time.
 import os
 import re
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.files import make_folder, write_json
+from eigenclean.errors import InvalidData
+from eigenclean.files import explain_write_errors, make_folder, write_json
 from eigenclean.sources.images.lazy import KEY_BYTES
 
 VARIABLE = "EIGENCLEAN_CACHE"
@@ -105,7 +105,7 @@ class FeatureCache:
             # The name says how the rows are stored, so that no other file is needed to read them.
             self._appending = self._folder / f"{uuid.uuid4().hex}.{self._width}x{self._dtype.str[1:]}.keys"
             write_json(self._folder / _ABOUT, {**self._about, "n_features": self._width})
-        with _explain_write_errors(self._folder), open(self._appending.with_suffix(".rows"), "ab") as rows:
+        with self._explain_write_errors(), open(self._appending.with_suffix(".rows"), "ab") as rows:
             rows.write(np.ascontiguousarray(features, dtype=self._dtype).data)
         self._unflushed.append(keys)
 
@@ -113,7 +113,7 @@ class FeatureCache:
         """Everything that was added is on the disk when this returns: rows first, then their keys."""
         if self._appending is None or not self._unflushed:
             return
-        with _explain_write_errors(self._folder):
+        with self._explain_write_errors():
             _append(self._appending.with_suffix(".rows"), b"")
             _append(self._appending, np.concatenate(self._unflushed).astype(KEY).tobytes())
         self._unflushed = []
@@ -124,6 +124,9 @@ class FeatureCache:
             self._open(self._appending)
             self._appending = None
             self._index()
+
+    def _explain_write_errors(self) -> AbstractContextManager[None]:
+        return explain_write_errors(self._folder, advice=f"choose another place with --cache or {VARIABLE}")
 
     def _open(self, path: Path) -> None:
         """Map the complete rows of one pair of files; what was cut off by a crash is passed over."""
@@ -145,18 +148,6 @@ class FeatureCache:
         keys = np.concatenate(self._keys) if self._keys else np.empty(0, KEY)
         self._order: Ints = np.argsort(keys, kind="stable")
         self._sorted: Array = keys[self._order]
-
-
-@contextmanager
-def _explain_write_errors(folder: Path) -> Iterator[None]:
-    """Turn the error of a full or read-only disk into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise InvalidOption(
-            f"cannot write features to {folder}: {error.strerror or error}; choose another place with --cache or "
-            f"{VARIABLE}"
-        ) from error
 
 
 def _append(path: Path, content: bytes) -> None:

@@ -13,6 +13,7 @@ from eigenclean.deprecation import warn_renamed
 from eigenclean.errors import InvalidData
 from eigenclean.files import write_text
 from eigenclean.metrics.calibration import Reliability
+from eigenclean.publication import finish_publication, is_published, publication, read_together
 from eigenclean.report.figures.scatter import MAX_COLOURS
 from eigenclean.report.page import render_page
 from eigenclean.report.sections import SECTIONS, ReportInput
@@ -51,11 +52,12 @@ def write_report(
         quality=quality,
         reliability=reliability,
     )
-    page = render(summary)
+    page = Path(path)
+    files = {page.name: render(summary)}
     if save_data:
-        write_report_data(path, summary)
-    write_text(path, page)
-    return Path(path)
+        files[report_data_path(page).name] = report_data(summary)
+    _replace(page.parent, files)
+    return page
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -81,9 +83,11 @@ def add_evaluation(
 
     The page is made from the summary that was saved beside it; an earlier evaluation is replaced.
     """
-    summary = _load_report_data(path, verdict)
+    page = Path(path)
+    names = [page.name, report_data_path(page).name]
+    summary = read_together(page.parent, names, lambda: _load_report_data(page, verdict))
     inputs = ReportInput(verdict, quality=quality, reliability=reliability)
-    write_text(path, render({**summary, "evaluation": evaluation(inputs)}))
+    _replace(page.parent, {page.name: render({**summary, "evaluation": evaluation(inputs)})})
 
 
 def add_measured(path: str | os.PathLike[str], verdict: Verdict, **measured: Any) -> None:
@@ -97,10 +101,21 @@ def report_data_path(path: str | os.PathLike[str]) -> Path:
     return Path(path).with_suffix(".json")
 
 
-def write_report_data(path: str | os.PathLike[str], summary: Mapping[str, Any]) -> None:
-    """Save the summary of the page at ``path`` beside it."""
-    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    write_text(report_data_path(path), text + "\n")
+def report_data(summary: Mapping[str, Any]) -> str:
+    """The summary as it is saved beside the page, for `add_evaluation`."""
+    return json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _replace(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files of a folder; when they belong to the set of a run, the run is replaced as one."""
+    finish_publication(folder)
+    if not any(is_published(folder / name) for name in texts):
+        for name, text in texts.items():
+            write_text(folder / name, text)
+        return
+    with publication(folder, amend=True) as staging:
+        for name, text in texts.items():
+            (staging / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _load_report_data(path: str | os.PathLike[str], verdict: Verdict) -> dict[str, Any]:

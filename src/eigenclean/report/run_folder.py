@@ -1,38 +1,34 @@
 """The results of a run, written together: verdict, summary, report and its data."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eigenclean.files import make_folder, replacing, sweep, write_text
+from eigenclean.files import folder_made_for, json_text, replacing, sweep
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.noise_rate import noise_rate_interval
-from eigenclean.report.html import render, report_data_path, write_report_data
+from eigenclean.publication import publication, refuse_foreign_manifest
+from eigenclean.report.html import render, report_data, report_data_path
 from eigenclean.report.summary import summarize
 from eigenclean.sources import Source
-from eigenclean.verdict import Verdict
+from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
 from eigenclean.version import __version__
+
+REPORT = "report.html"
 
 
 @contextmanager
 def results_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a folder after checking that it can be written; folders made for it are removed if the block fails."""
-    folder = Path(path)
-    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    make_folder(folder)
-    sweep(folder)  # remove temporary files that a killed run left behind
-    try:
-        with suppress(_TrialWrite), replacing(folder / "verdict.parquet"):
+    with folder_made_for(path) as folder:
+        sweep(folder)  # remove temporary files that a killed run left behind
+        refuse_foreign_manifest(folder)
+        with suppress(_TrialWrite), replacing(folder / FILE):
             raise _TrialWrite
         yield folder
-    except BaseException:
-        for created in new:  # innermost first; one that is not empty stays
-            with suppress(OSError):
-                created.rmdir()
-        raise
 
 
 def publish(
@@ -49,10 +45,11 @@ def publish(
     report: bool = True,
     written: Path | None = None,
     data_hash: str | None = None,
+    others: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> dict[str, Any]:
     """Write verdict.parquet, summary.json, report.html and report.json into ``folder``; return the summary.
 
-    The report is rendered before anything is written, so that an error leaves the folder as it was.
+    The files are replaced as one: everything is rendered and written elsewhere before the folder changes.
 
     Args:
         folder: where to write.
@@ -68,6 +65,7 @@ def publish(
         written: a file or folder that holds the verdict already (streaming and Dask write it block by block) and
             only has to be moved; then features are read again only for the rows on the map.
         data_hash: hash of the data where it is known; otherwise the source is read for it.
+        others: more files of the set, each with a function that writes it to a path.
     """
     run = {
         "seconds": seconds,
@@ -94,15 +92,16 @@ def publish(
         )
         page = render(shown)
     entries = {"estimated_noise_rate_interval": list(noise_rate_interval(verdict.p_clean)), **run, **(facts or {})}
-    verdict.save(folder, csv=csv, written=written, **entries)
-    path = folder / "report.html"
-    if page is not None and shown is not None:
-        write_report_data(path, shown)
-        write_text(path, page)
-    else:  # an earlier report would be about another verdict
-        path.unlink(missing_ok=True)
-        report_data_path(path).unlink(missing_ok=True)
-    return verdict.summary(**entries)
+    summary = verdict.summary(**entries)
+    # Without these in the set, an earlier copy or report would be about another verdict.
+    with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name]) as staging:
+        write_verdict(verdict, staging, json_text(summary), csv=csv, written=written)
+        if page is not None and shown is not None:
+            report_data_path(staging / REPORT).write_text(report_data(shown), encoding="utf-8", newline="\n")
+            (staging / REPORT).write_text(page, encoding="utf-8", newline="\n")
+        for name, write in (others or {}).items():
+            write(staging / name)
+    return summary
 
 
 def _embedding_facts(facts: Mapping[str, Any] | None, max_named: int = 20) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData
 from eigenclean.patch import Patch
+from eigenclean.publication import read_together
 from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
@@ -21,6 +22,7 @@ from eigenclean.review.source import reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources.layouts.registry import is_layout
+from eigenclean.verdict import FILE as VERDICT
 from eigenclean.verdict import SUMMARY, Verdict
 
 _SUSPECT_TEXT, _NEIGHBOUR_TEXT = 20_000, 600  # characters of a text that are shown
@@ -59,7 +61,9 @@ class Review:
     def open(cls, folder: str | os.PathLike[str], *, source: str | None = None) -> "Review":
         """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them."""
         folder = Path(folder)
-        verdict, summary = Verdict.load(folder), _read_summary(folder)
+        verdict, summary = read_together(
+            folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
+        )
         data_hash = str(summary.get("data_hash") or "")
         if not data_hash:
             raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")

@@ -15,6 +15,7 @@ import numpy as np
 from eigenclean.arrays import Array, not_finite, row_chunks
 from eigenclean.detect.blocks import LocalBlocks, rows_per_block
 from eigenclean.errors import InvalidData
+from eigenclean.files import explain_write_errors
 from eigenclean.progress import track
 from eigenclean.sources import Source
 from eigenclean.sources.base import Fingerprint
@@ -155,8 +156,8 @@ def spill_to_disk(item: Any) -> Any:
 
 def _on_disk(array: Array) -> Array:
     array = np.ascontiguousarray(array)
-    with tempfile.TemporaryFile(prefix="eigenclean-") as file:
-        array.tofile(file)
+    with explain_write_errors(tempfile.gettempdir()), tempfile.TemporaryFile(prefix="eigenclean-") as file:
+        file.write(array.data)
         file.flush()
         return np.memmap(file, dtype=array.dtype, mode="r", shape=array.shape)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.publication import check_shards, finish_publication
 from eigenclean.sources.arrays.mapped import map_array
 from eigenclean.sources.arrays.memory import MemorySource, check_texts
 from eigenclean.sources.arrays.numpy_files import open_npy, open_npz, read_labels
@@ -201,6 +202,7 @@ def _open_shards(request: _Request) -> Source:
     """The files of the folder one after the other; separate labels are for the rows of all of them."""
     _refuse_split(request.split, name=request.name)
     files = shard_files(request.path, _FILES)
+    check_shards(request.path, [file.name for file in files])
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
     shards: list[Source] = []
     start = 0
@@ -231,6 +233,7 @@ FOLDERS: Sequence[tuple[Callable[[Path], bool], Callable[[_Request], Source]]] =
 
 
 def _folder_reader(request: _Request) -> Callable[[_Request], Source]:
+    finish_publication(request.path)
     try:
         for recognises, read in FOLDERS:
             if recognises(request.path):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from eigenclean.errors import EigencleanError, InvalidData
+from eigenclean.files import is_write_error
 
 
 @contextmanager
@@ -23,6 +24,8 @@ def explain_read_errors(name: str, kind: str) -> Iterator[None]:
     except EigencleanError:
         raise
     except Exception as error:
+        if is_write_error(error):  # a copy is written while the file is read, and the disk is full
+            raise
         # Broad on purpose: damaged bytes make zipfile, NumPy and Arrow raise nearly every type there is.
         raise InvalidData(
             f"{name} is not a readable {kind}: {_reason(error)}; check that the file is complete and of that kind"

@@ -1,8 +1,5 @@
 """A source with features as files that can be mapped: one ``.npz``, or a folder of Arrow shards."""
 
-import os
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +10,8 @@ import pyarrow as pa
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidOption
-from eigenclean.files import json_text, make_folder, replacing
+from eigenclean.files import json_text, replacing
+from eigenclean.publication import MANIFEST, finish_publication, publication
 from eigenclean.sources.base import Source
 
 SHARD_ROWS = 1 << 16
@@ -47,28 +45,14 @@ def write_shards(
 ) -> list[str]:
     """Write a folder of Arrow files with the columns id, label, features and perhaps text; return their names.
 
-    Each file can be mapped, and the folder opened like any other source. The folder appears complete or not at all;
-    an older one of this kind is replaced, any other is left alone.
+    Each file can be mapped, and the folder opened like any other source. The files appear as one or not at all;
+    those of an older folder of this kind are replaced, any other folder is left alone.
     """
     _refuse_foreign(folder)
-    make_folder(folder.parent)
-    try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
-    except OSError as error:
-        raise InvalidOption(f"cannot write {folder}: {error.strerror or error}; choose another place") from None
-    try:
-        names = _write_shard_files(source, temporary, shard_rows)
-        (temporary / _ABOUT).write_text(json_text(facts), encoding="utf-8")
-        os.chmod(temporary, 0o755)
-        old = temporary.with_suffix(".old")
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(temporary, folder)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise InvalidOption(f"cannot write {folder}: {error.strerror or error}; choose another place") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    earlier = [path.name for path in folder.glob("part-*.arrow")]
+    with publication(folder, removes=earlier) as staging:
+        names = _write_shard_files(source, staging, shard_rows)
+        (staging / _ABOUT).write_text(json_text(facts), encoding="utf-8")
     return names
 
 
@@ -112,10 +96,12 @@ def _refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InvalidOption(f"{folder} is a file; give --out a new folder, or a file that ends in .npz")
+    finish_publication(folder)
     others = [entry.name for entry in folder.iterdir() if not _is_shard_file(entry.name)]
     if others:
         raise InvalidOption(f"{folder} has other files in it, such as {sorted(others)[0]}; give --out a new folder")
 
 
 def _is_shard_file(name: str) -> bool:
-    return name == _ABOUT or (name.startswith("part-") and name.endswith(".arrow"))
+    leftover = name.startswith(".publication.") and name.endswith(".tmp")  # of a run that was killed
+    return name in (_ABOUT, MANIFEST) or leftover or (name.startswith("part-") and name.endswith(".arrow"))

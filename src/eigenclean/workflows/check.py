@@ -1,6 +1,5 @@
 """`eigenclean check`: run the gate on data, or on the verdict of an earlier run."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +9,10 @@ from eigenclean.arrays import Bools
 from eigenclean.detect import Detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData
+from eigenclean.files import parse_json
 from eigenclean.patch import KEEP, RELABEL, REMOVE, Patch
-from eigenclean.verdict import FILE, Verdict
+from eigenclean.publication import finish_publication, read_together
+from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.gate import Gate
 from eigenclean.workflows.options import Notify, PatchOptions, SourceOptions, ignore
@@ -40,13 +41,16 @@ class CheckRequest:
 
 def is_run(path: str | Path) -> bool:
     """Whether the path is a folder with a verdict."""
-    return (Path(path) / FILE).is_file()
+    finish_publication(path)
+    return Path(path).is_dir() and (Path(path) / FILE).exists()
 
 
 def check_run(run: Path, request: CheckRequest) -> Gate:
     """Check the verdict in a folder that `eigenclean detect` wrote."""
-    verdict = Verdict.load(run)
-    settled, removed = (None, None) if request.patch is None else _decided_rows(verdict, run, request.patch)
+    verdict, data_hash = read_together(run, [FILE, SUMMARY], lambda: (Verdict.load(run), _data_hash(run)))
+    settled = removed = None
+    if request.patch is not None:
+        settled, removed = _decided_rows(verdict, run, data_hash, request.patch)
     rule = request.decision
     flagged = None if rule is None else rule.flags(verdict.p_clean, verdict.score)
     return Gate.of(verdict, str(run), request.max_noise, settled=settled, removed=removed, flagged=flagged)
@@ -70,10 +74,17 @@ def check_source(source: str, request: CheckRequest, *, notify: Notify = ignore)
     return Gate.of(verdict, source, request.max_noise, settled=settled, removed=removed)
 
 
-def _decided_rows(verdict: Verdict, run: Path, options: PatchOptions) -> tuple[Bools, Bools]:
+def _data_hash(run: Path) -> str | None:
+    """The hash of the data in the summary of the run; None when there is none, or it cannot be read."""
+    try:
+        return str(parse_json((run / SUMMARY).read_text(encoding="utf-8"))["data_hash"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _decided_rows(verdict: Verdict, run: Path, data_hash: str | None, options: PatchOptions) -> tuple[Bools, Bools]:
     """Which rows of the run people have settled, and which they have removed."""
     patch = Patch.load(options.path)
-    data_hash = json.loads((run / "summary.json").read_text(encoding="utf-8")).get("data_hash")
     if not options.by_id and data_hash != patch.data_hash:
         raise InvalidData(
             f"{run} is not about the data that {options.path} was made for (data hash {data_hash}, expected "

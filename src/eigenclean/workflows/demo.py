@@ -10,7 +10,6 @@ from sklearn.neural_network import MLPClassifier
 
 from eigenclean.arrays import Array
 from eigenclean.detect import FINE, Detector, detector
-from eigenclean.files import replacing
 from eigenclean.metrics import reliability_curve, score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
@@ -49,8 +48,7 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
         quality = {name: score_verdict(verdict, noisy.truth).as_dict() for name, verdict in verdicts.items()}
         name, verdict = next(iter(verdicts.items()))
         curve = reliability_curve(verdict.p_clean, noisy.truth.is_clean(verdict.labels))
-        with replacing(folder / DATA) as temporary, open(temporary, "wb") as file:  # for `eigenclean review`
-            np.savez(file, features=features, labels=noisy.labels, images=np.asarray(digits.images))
+        arrays = {"features": features, "labels": noisy.labels, "images": np.asarray(digits.images)}
         summary = publish(
             folder,
             verdict,
@@ -60,6 +58,7 @@ def run_demo(out: Path, *, rate: float = 0.2, seed: int = 0, command: str | None
             facts={"source": source_record(DATA) | {"folder": str(folder.resolve())}},
             quality=quality[name],
             reliability=curve,
+            others={DATA: lambda path: np.savez(path, allow_pickle=False, **arrays)},  # for `eigenclean review`
         )
     return Demo(folder, str(noisy.noise), summary, quality)
 

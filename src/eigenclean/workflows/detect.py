@@ -102,7 +102,7 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     >>> with TemporaryDirectory() as folder:
     ...     summary = run_detect(DetectRequest("wine", Path(folder), MethodOptions("fine")))
     ...     sorted(path.name for path in Path(folder).iterdir())
-    ['report.html', 'report.json', 'summary.json', 'verdict.parquet']
+    ['manifest.json', 'report.html', 'report.json', 'summary.json', 'verdict.parquet']
     """
     detectors = _detectors(request)
     engine = _engine(request, detectors)

@@ -1,16 +1,18 @@
 """`eigenclean export`: the verdict of a run as a file for another tool."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from eigenclean.errors import EigencleanError
+from eigenclean.files import parse_json
 from eigenclean.names import check_name
+from eigenclean.publication import read_together
 from eigenclean.report.exports import EXPORTS, Rows
 from eigenclean.sources import Source, reopen
-from eigenclean.verdict import Verdict
+from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.options import Notify, ignore
 
 
@@ -44,17 +46,26 @@ def export_run(
     check_name(to, EXPORTS, by="eigenclean export", what="--to")
     export = EXPORTS[to]
     export.check_path(out, to)
-    verdict = Verdict.load(run)
+    verdict, summary = read_together(run, [FILE, SUMMARY], lambda: (Verdict.load(run), _summary(run)))
     everything = export.everything if all_rows is None else all_rows
     rows = np.arange(len(verdict)) if everything else verdict.suspects()
-    export.write(Rows(verdict, rows, _source(run, notify), images), out)
+    export.write(Rows(verdict, rows, _source(summary, notify), images), out)
     return Exported(len(rows), everything)
 
 
-def _source(run: Path, notify: Notify) -> Source | None:
-    """The data of the run, for their texts and images, if they can be opened and have not changed."""
+def _summary(run: Path) -> Any:
+    """What is in the summary of the run; None when it cannot be read."""
     try:
-        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        return parse_json((run / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _source(summary: Any, notify: Notify) -> Source | None:
+    """The data of the run, for their texts and images, if they can be opened and have not changed."""
+    if not isinstance(summary, dict):
+        return None
+    try:
         record = summary.get("source")
         if not isinstance(record, dict):
             return None

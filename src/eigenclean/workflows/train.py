@@ -1,6 +1,5 @@
 """`eigenclean train`: from a source, with noise if wanted, to a model, a verdict and a report in a folder."""
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from eigenclean.train.data.inputs import take_rows
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
-from eigenclean.workflows.train_report import write_run_report
+from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
 
 
@@ -83,9 +82,10 @@ def run_training(
     validation: Source | None = None,
     test: Source | None = None,
     resume: bool = False,
+    force: bool = False,
     decisions: ReviewedLabels | None = None,
 ) -> TrainingRun:
-    """Train, and write model, verdict, metrics and report into ``folder``.
+    """Train, and write model, verdict, metrics and report into ``folder``, as one.
 
     Args:
         data: what to learn from.
@@ -94,10 +94,12 @@ def run_training(
         validation: samples to choose the best epoch by, unless ``options.validation`` holds some out.
         test: samples whose accuracy is measured.
         resume: continue an interrupted run in this folder.
+        force: replace the results of a finished run; without it, they are an error.
         decisions: labels that people reviewed: theirs replace the given ones, what they confirmed is always learned
             from, and what they removed never.
     """
     started = time.perf_counter()
+    progress = progress_folder(folder, resume=resume, force=force)
     if decisions is not None and options.noise is not None:
         raise InvalidOption("noise would undo what people decided: give --noise or --patch, not both")
     if decisions is not None:
@@ -116,7 +118,7 @@ def run_training(
         learned: data.labels[rows[learned]] if noisy is None else noisy.labels
         for learned, noisy in ((True, noisy_train), (False, noisy_validation))
     }
-    callbacks = _callbacks(folder, noisy_train, labels[True], options)
+    callbacks = _callbacks(folder, progress, noisy_train, labels[True], options)
     model = RobustClassifier(
         options.recipe,
         net=net,
@@ -132,7 +134,7 @@ def run_training(
         ids=data.ids[rows[True]],
         validation=(take_rows(inputs, rows[False]), labels[False]) if len(rows[False]) else _pair(validation, net),
         test=_pair(test, net),
-        folder=folder,
+        folder=progress,
         resume=resume,
         trusted=None if decisions is None else decisions.verified[rows[True]],
     )
@@ -141,10 +143,9 @@ def run_training(
         facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
     if noisy_train is not None:  # the truth is read here, after all learning
         facts |= {"noise": options.noise, "quality": score_verdict(model.verdict_, noisy_train.truth).as_dict()}
-    is_main = int(os.environ.get("RANK", "0")) == 0
+    is_main = is_main_process()
     if is_main:
-        model.save(folder, **facts)
-        write_run_report(folder, model, facts, callbacks, source=data.name, command=options.command)
+        publish_training(folder, progress, model, facts, callbacks, source=data.name, command=options.command)
     return TrainingRun(model, facts, is_main)
 
 
@@ -175,9 +176,11 @@ def _corrupted(
     return corrupt(data.labels[rows], noise, random_state=seed, features=features, classes=np.unique(data.labels))
 
 
-def _callbacks(folder: Path, noisy: Corruption | None, labels: Array, options: TrainingOptions) -> list[Callback]:
+def _callbacks(
+    folder: Path, progress: Path, noisy: Corruption | None, labels: Array, options: TrainingOptions
+) -> list[Callback]:
     truth = None if noisy is None else noisy.truth
-    callbacks: list[Callback] = [SelectionHistory(folder, truth), TrainedEigenvectors(truth, labels)]
+    callbacks: list[Callback] = [SelectionHistory(progress, truth), TrainedEigenvectors(truth, labels)]
     if noisy is not None:
         callbacks.append(SelectionQuality(noisy.truth, noisy.labels))
     if options.tensorboard:

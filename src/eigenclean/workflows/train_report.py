@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eigenclean.files import write_text
 from eigenclean.report import render_page, summarize
 from eigenclean.report.figures.histogram import histogram
 from eigenclean.report.formatting import plain
@@ -32,11 +31,11 @@ def write_run_report(
     source: str,
     command: str | None = None,
 ) -> None:
-    """Write ``report.html``: one self-contained page."""
+    """Write ``report.html``, one self-contained page, into the empty folder of a `publication`."""
     selections = next((each.records for each in callbacks if isinstance(each, SelectionHistory)), [])
     eigenvectors = next((each.figures for each in callbacks if isinstance(each, TrainedEigenvectors)), [])
     summary = summarize_run(model, facts, selections, eigenvectors, source=source, command=command)
-    write_text(folder / REPORT, render_run(summary))
+    (folder / REPORT).write_text(render_run(summary), encoding="utf-8", newline="\n")
 
 
 def summarize_run(

@@ -19,15 +19,16 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import array_from_record
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
-from eigenclean.files import make_folder, parse_json, replacing, write_json
+from eigenclean.files import json_text, parse_json
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
+from eigenclean.publication import publication, read_together
 from eigenclean.train.augment import augmentation_by_name
 from eigenclean.train.data.inputs import InputSpec
 from eigenclean.train.data.scaling import Scaling
 from eigenclean.train.estimator import RobustClassifier
 from eigenclean.train.recipe import Recipe
-from eigenclean.verdict import Verdict
+from eigenclean.verdict import FILE, Verdict, write_verdict
 
 WEIGHTS = "model.safetensors"
 RECORD = "model.json"
@@ -36,27 +37,39 @@ _PLAIN_MODEL = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)?")  # of timm; "hf-hu
 
 
 def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
-    """Write a fitted classifier; the record is written last and has a hash of the weights, which must match it."""
-    target = make_folder(folder)
+    """Replace the classifier, the verdict and the summary in a folder as one."""
+    with publication(folder) as staging:
+        write_model(model, staging, run)
+
+
+def write_model(model: RobustClassifier, folder: Path, run: Mapping[str, Any]) -> None:
+    """Write a fitted classifier into an empty folder; its record has a hash of the weights, which must match."""
     data = save(_tensors(model))
-    model.verdict_.save(target, **run)
-    with replacing(target / WEIGHTS) as temporary:
-        temporary.write_bytes(data)
-    write_json(target / RECORD, {**_record(model), "weights": _digest(data)})
+    write_verdict(model.verdict_, folder, json_text(model.verdict_.summary(**run)))
+    (folder / WEIGHTS).write_bytes(data)
+    record = json_text({**_record(model), "weights": _digest(data)})
+    (folder / RECORD).write_text(record, encoding="utf-8", newline="\n")
 
 
 def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Module] | None) -> RobustClassifier:
     """Read a classifier that `save_model` wrote."""
-    record = _read_record(Path(folder))
-    tensors = _read_tensors(Path(folder), record)
-    if record.get("net") is None and net is None:
-        raise InvalidOption(f"{Path(folder) / RECORD} has a network of your own: give the function that makes it")
+    record, tensors, verdict = read_together(
+        folder, [RECORD, WEIGHTS, FILE], lambda: _read_files(Path(folder), net)
+    )
     try:
-        return _restored(record, tensors, Verdict.load(folder), net)
+        return _restored(record, tensors, verdict, net)
     except EigencleanError:
         raise
     except (KeyError, TypeError, RuntimeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidData(f"{Path(folder) / RECORD} is not a saved classifier: {error!r}") from None
+
+
+def _read_files(folder: Path, net: Any) -> tuple[dict[str, Any], dict[str, Tensor], Verdict]:
+    record = _read_record(folder)
+    tensors = _read_tensors(folder, record)
+    if record.get("net") is None and net is None:
+        raise InvalidOption(f"{folder / RECORD} has a network of your own: give the function that makes it")
+    return record, tensors, Verdict.load(folder)
 
 
 def _tensors(model: RobustClassifier) -> dict[str, Tensor]:
