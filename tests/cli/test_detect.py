@@ -34,6 +34,7 @@ def test_writes_verdict_summary_and_report(cli: Cli, npz: Path, tmp_path: Path, 
     assert {file.name for file in out.iterdir()} == {
         "verdict.parquet",
         "verdict.csv",
+        "manifest.json",
         "summary.json",
         "report.html",
         "report.json",

@@ -22,6 +22,7 @@ from eigenclean.verdict import Verdict
 
 
 def change(run: Path, **facts: Any) -> None:
+    (run / "manifest.json").unlink(missing_ok=True)  # it describes the summary as it was
     summary = json.loads((run / "summary.json").read_text())
     summary |= facts
     (run / "summary.json").write_text(

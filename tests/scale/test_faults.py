@@ -167,7 +167,7 @@ def test_killed_while_writing(noisy: Data, tmp_path: Path) -> None:
     assert len(Verdict.load(out)) == len(X)
     assert list(out.glob(".*.tmp"))  # what it had written so far
     assert run(arguments) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["summary.json", "verdict.parquet"]
+    assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "summary.json", "verdict.parquet"]
 
 
 def test_living_processes_keep_their_files(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def test_it_writes_a_model_a_verdict_and_the_metrics(source: Path, tmp_path: Pat
     assert "fine with mlp: 9 epochs" in shown
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "checkpoint.safetensors",
+        "manifest.json",
         "metrics.jsonl",
         "model.json",
         "model.safetensors",

@@ -111,6 +111,7 @@ def test_a_saved_model_predicts_the_same(
     assert back.recipe_ == model.recipe_
     assert np.array_equal(back.verdict_.p_clean, model.verdict_.p_clean)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "manifest.json",
         "model.json",
         "model.safetensors",
         "summary.json",
