@@ -26,13 +26,13 @@ from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.files import (
     explain_write_errors,
     folder_made_for,
-    json_text,
     parse_json,
     remove,
     sweep,
     sync_file,
     sync_folder,
     temporary_beside,
+    write_json,
 )
 
 MANIFEST = "manifest.json"
@@ -88,8 +88,7 @@ def publication(
             if amend and present is not None:
                 entries = {**{name: e for name, e in present["files"].items() if name not in entries}, **entries}
             record = {_KEY: _FORMAT, "id": staging.name, "files": entries, "removed": removed}
-            (staging / MANIFEST).write_text(json_text(record), encoding="utf-8")
-            sync_file(staging / MANIFEST)
+            write_json(staging / MANIFEST, record)
             sync_folder(staging)
             _refuse_folders_in_the_way(target, staging)
             _commit(target, temporary)

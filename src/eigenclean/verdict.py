@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
-from eigenclean.files import json_text, parse_json, replacing
+from eigenclean.files import json_text, parse_json, replacing, write_text
 from eigenclean.publication import publication, read_together
 
 FILE = "verdict.parquet"
@@ -345,7 +345,7 @@ def write_verdict(
         os.replace(written, folder / FILE)
     if csv:
         write_csv(verdict.to_frame(), folder / CSV)
-    (folder / SUMMARY).write_text(summary, encoding="utf-8", newline="\n")
+    write_text(folder / SUMMARY, summary)
 
 
 def _with_new_names(table: pa.Table) -> pa.Table:

@@ -96,7 +96,7 @@ def test_score_shows_the_result_in_the_report(cli: Cli, scored: tuple[Path, Path
     assert cli("score", run, "--truth", truth).code == 0
     assert page.read_bytes() == first
     assert {name: (run / name).read_bytes() for name in others} == others
-    assert len(list(run.iterdir())) == 4
+    assert {path.name for path in run.iterdir()} == {*others, "report.html", "manifest.json"}
 
 
 def test_score_leaves_the_report_alone_when_told_or_when_it_is_of_another_run(

@@ -22,7 +22,6 @@ from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
 from eigenclean.errors import EigencleanError
-from eigenclean.files import is_write_error
 from eigenclean.version import __version__
 
 app = typer.Typer(
@@ -91,6 +90,8 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             raise
+        from eigenclean.files import is_write_error
+
         if isinstance(error, OSError) and is_write_error(error):  # such as that of printing to a full disk
             _say(f"cannot write {error.filename or 'the output'}: {error.strerror}; make room, and run it again")
             return USER_ERROR

@@ -52,7 +52,7 @@ def check(
     """
     from eigenclean.detect.decisions import Decision
     from eigenclean.detect.registry import build_detector
-    from eigenclean.files import replacing
+    from eigenclean.files import replacing, write_text
     from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
     from eigenclean.workflows.embedding import EmbeddingOptions
     from eigenclean.workflows.gate import check_limit, to_junit, to_markdown
@@ -79,7 +79,7 @@ def check(
     with ExitStack() as written:  # both or neither
         for path, render in ((junit, to_junit), (markdown, to_markdown)):
             if path is not None:
-                written.enter_context(replacing(path)).write_text(render(gates), encoding="utf-8", newline="\n")
+                write_text(written.enter_context(replacing(path)), render(gates))
     if as_json:
         print_json([gate.as_dict() for gate in gates] if len(gates) > 1 else gates[0].as_dict())
     else:

@@ -82,7 +82,6 @@ def train(
 
     if noise is not None:
         parse_noise(noise)  # report a mistake before anything is opened
-    progress = progress_folder(out, resume=resume, force=force)
     settings = o.parse_settings(setting)
     of_net = {key.removeprefix("net."): value for key, value in settings.items() if key.startswith("net.")}
     of_recipe = {key: value for key, value in settings.items() if not key.startswith("net.")}
@@ -100,6 +99,7 @@ def train(
         tensorboard=tensorboard,
         command=o.command_line(),
     )
+    progress = progress_folder(out, resume=resume, force=force)  # before minutes of opening and training
     # Labels that are corrupted here need validation labels that are corrupted alike, not those of a split.
     use_split = not validation and noise is None
     sources = open_training_sources(source, test, columns.source_options(), use_validation_split=use_split)

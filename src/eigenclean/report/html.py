@@ -115,7 +115,7 @@ def _replace(folder: Path, texts: Mapping[str, str]) -> None:
         return
     with publication(folder, amend=True) as staging:
         for name, text in texts.items():
-            (staging / name).write_text(text, encoding="utf-8", newline="\n")
+            write_text(staging / name, text)
 
 
 def _load_report_data(path: str | os.PathLike[str], verdict: Verdict) -> dict[str, Any]:

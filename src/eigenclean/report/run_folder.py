@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eigenclean.files import folder_made_for, json_text, replacing, sweep
+from eigenclean.files import folder_made_for, json_text, replacing, sweep, write_text
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.publication import publication, refuse_foreign_manifest
@@ -97,8 +97,8 @@ def publish(
     with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name]) as staging:
         write_verdict(verdict, staging, json_text(summary), csv=csv, written=written)
         if page is not None and shown is not None:
-            report_data_path(staging / REPORT).write_text(report_data(shown), encoding="utf-8", newline="\n")
-            (staging / REPORT).write_text(page, encoding="utf-8", newline="\n")
+            write_text(report_data_path(staging / REPORT), report_data(shown))
+            write_text(staging / REPORT, page)
         for name, write in (others or {}).items():
             write(staging / name)
     return summary

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidOption
-from eigenclean.files import json_text, replacing
+from eigenclean.files import replacing, write_json
 from eigenclean.publication import MANIFEST, finish_publication, publication
 from eigenclean.sources.base import Source
 
@@ -52,7 +52,7 @@ def write_shards(
     earlier = [path.name for path in folder.glob("part-*.arrow")]
     with publication(folder, removes=earlier) as staging:
         names = _write_shard_files(source, staging, shard_rows)
-        (staging / _ABOUT).write_text(json_text(facts), encoding="utf-8")
+        write_json(staging / _ABOUT, facts)
     return names
 
 

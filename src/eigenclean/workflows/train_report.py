@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eigenclean.files import write_text
 from eigenclean.report import render_page, summarize
 from eigenclean.report.figures.histogram import histogram
 from eigenclean.report.formatting import plain
@@ -35,7 +36,7 @@ def write_run_report(
     selections = next((each.records for each in callbacks if isinstance(each, SelectionHistory)), [])
     eigenvectors = next((each.figures for each in callbacks if isinstance(each, TrainedEigenvectors)), [])
     summary = summarize_run(model, facts, selections, eigenvectors, source=source, command=command)
-    (folder / REPORT).write_text(render_run(summary), encoding="utf-8", newline="\n")
+    write_text(folder / REPORT, render_run(summary))
 
 
 def summarize_run(

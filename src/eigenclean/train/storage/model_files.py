@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import array_from_record
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
-from eigenclean.files import json_text, parse_json
+from eigenclean.files import json_text, parse_json, write_json
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
 from eigenclean.publication import publication, read_together
@@ -47,8 +47,7 @@ def write_model(model: RobustClassifier, folder: Path, run: Mapping[str, Any]) -
     data = save(_tensors(model))
     write_verdict(model.verdict_, folder, json_text(model.verdict_.summary(**run)))
     (folder / WEIGHTS).write_bytes(data)
-    record = json_text({**_record(model), "weights": _digest(data)})
-    (folder / RECORD).write_text(record, encoding="utf-8", newline="\n")
+    write_json(folder / RECORD, {**_record(model), "weights": _digest(data)})
 
 
 def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Module] | None) -> RobustClassifier:
