@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults import FULL, FaultyDisk, Killed, every_fault
 
+from attacks.faults import FULL, FaultyDisk, Killed, every_fault
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.publication import (
     MANIFEST,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from faults import FULL, Killed, every_fault
 
+from attacks.faults import FULL, Killed, every_fault
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.publication import read_together
@@ -46,6 +46,7 @@ def seed_of(run: Path) -> int:
         summary = json.loads((run / "summary.json").read_text())
         assert summary["version"] == f"seed {model.random_state}"
         assert f"seed {model.random_state}" in (run / "report.html").read_text()
+        assert model.random_state is not None
         return int(model.random_state)
 
     return read_together(run, FILES, read)
