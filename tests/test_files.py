@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -101,6 +102,22 @@ def test_a_full_disk_at_the_very_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(InvalidOption, match="no space left"):
         write_text(tmp_path / "a.txt", "new")
     assert names(tmp_path) == []
+
+
+def test_a_full_disk_while_a_folder_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "elsewhere")
+
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    for name in ("a", "deep/b"):
+        (tmp_path / "data" / name).write_text("x")
+    monkeypatch.setattr(shutil, "copy2", no_space)
+    with (
+        pytest.raises(InvalidOption, match=r"cannot write \S+copy: no space left on the disk of \S+; nothing was"),
+        temporary_beside(tmp_path / "copy") as temporary,
+    ):
+        shutil.copytree(tmp_path / "data", temporary, copy_function=shutil.copy2)
+    assert names(tmp_path) == ["data"]
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:

@@ -39,6 +39,10 @@ def write_error(
     there, or choose another place')
     """
     path = Path(_STAGING.sub("", os.fspath(target)))
+    if isinstance(error, shutil.Error) and (number := re.search(r"\[Errno (\d+)\]", str(error))):
+        error = OSError(
+            int(number[1]), os.strerror(int(number[1]))
+        )  # the first of those that copying a tree gathers
     reason = error.strerror or str(error)
     if error.errno in _NO_SPACE:
         reason = f"no space left on the disk of {path if path.is_dir() else path.parent}"
