@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from eigenclean.arrays import (
     Array,
     ClassRows,
+    check_class_sizes,
     check_features,
     check_ids,
     check_labels,
@@ -203,6 +204,12 @@ class TestLabels:
                 locate_labels(np.array(["a", unknown]), classes, by="X")
         with pytest.raises(InvalidData, match="fitted on labels of type <U1, got int64"):
             locate_labels(np.array([1, 2]), classes, by="X")
+
+    def test_labels_that_are_ids(self) -> None:
+        check_class_sizes(np.ones(20), by="X")  # so few may be anything
+        check_class_sizes(np.append(np.ones(80), 20), by="X")
+        with pytest.raises(TooFewSamples, match=r"X: 95 of 100 labels are the only one .* are the labels ids\?"):
+            check_class_sizes(np.append(np.ones(95), 5), by="X")
 
     def test_two_classes_at_least(self) -> None:
         check_two_classes(np.array([0, 1]), by="X")

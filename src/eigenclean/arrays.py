@@ -16,6 +16,7 @@ Float64s = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
+_MIN_ROWS_OF_IDS, _MAX_SHARE_ALONE = 30, 0.9  # so many labels without another one of their class are ids
 CHUNK_BYTES = 1 << 24  # 16 MiB at a time: large enough for BLAS, small next to the data
 
 
@@ -138,6 +139,23 @@ def check_two_classes(classes: Array, *, by: str) -> None:
     if len(classes) == 1:
         raise TooFewSamples(
             f"{by}: at least two classes are needed to find wrong labels, got one class only, {classes[0].item()!r}"
+        )
+
+
+def check_class_sizes(counts: Array, *, by: str) -> None:
+    """Raise `TooFewSamples` if nearly every label is the only one of its class, as in a column of ids.
+
+    >>> check_class_sizes(np.ones(10_000), by="FINE")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.TooFewSamples: FINE: 10000 of 10000 labels are the only one of their class, so that there is
+    nothing to compare them with; are the labels ids?
+    """
+    n, alone = int(counts.sum()), int((counts == 1).sum())
+    if n >= _MIN_ROWS_OF_IDS and alone > _MAX_SHARE_ALONE * n:
+        raise TooFewSamples(
+            f"{by}: {alone} of {n} labels are the only one of their class, so that there is nothing to compare "
+            "them with; are the labels ids?"
         )
 
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from eigenclean import detector
+from eigenclean import detector, open_source
 from eigenclean.arrays import Array, Ints, encode_labels
 from eigenclean.detect import DETECTORS, BlockDetector, Detector, as_block_detector
 from eigenclean.detect.blocks import split_rows
 from eigenclean.errors import InvalidOption, TooFewSamples
+from eigenclean.scale.stream import judge_stream
 
 IN_BLOCKS = sorted(name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector))
 ROWS = 64  # of a block: the last one is smaller
@@ -112,3 +113,18 @@ def test_old_names_work_for_one_release() -> None:
     ):
         with pytest.warns(DeprecationWarning, match=f"FINE.{old} is now FINE.{new}"):
             assert getattr(judge, old) == getattr(judge, new)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_class_for_every_row_is_refused_before_anything_is_computed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.random.default_rng(0).standard_normal((10_000, 3))
+    judge = detector(name)
+    monkeypatch.setattr(type(judge), "_learn", None)
+    with pytest.raises(TooFewSamples, match="10000 of 10000 labels are the only one of their class"):
+        judge.fit(X, np.arange(len(X)))
+    if isinstance(judge, BlockDetector):
+        monkeypatch.setattr(type(judge), "_learn_blocks", None)
+        with pytest.raises(TooFewSamples, match="are the labels ids"):
+            judge_stream(open_source((X, np.arange(len(X)))), judge)

@@ -46,6 +46,19 @@ def threads() -> Iterator[None]:
         yield
 
 
+@pytest.mark.usefixtures("small_blocks", "threads")
+@pytest.mark.parametrize("name", ["fine", "mcd"])
+def test_features_are_scaled_as_in_memory(noisy: Data, name: str) -> None:
+    X, y = noisy
+    small = np.ldexp(X[:600, :20], -110)
+    expected = detector(name).judge(small, y[:600])
+    done = judge_dask(da.from_array(small, chunks=(250, 20)), y[:600], judge=detector(name))
+    assert_same(done.compute(), expected)
+    assert_same(judge_dask(da.from_array(small), y[:600], judge=done.judge).compute(), expected)
+    with pytest.raises(InvalidData, match="far beyond those of fit"):
+        judge_dask(da.from_array(X[:600, :20]), y[:600], judge=done.judge)
+
+
 @pytest.mark.parametrize("name", STREAMED)
 @pytest.mark.usefixtures("small_blocks", "threads")
 def test_arrays(name: str, noisy: Data) -> None:

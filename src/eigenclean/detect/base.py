@@ -16,6 +16,7 @@ from eigenclean.arrays import (
     Bools,
     Float64s,
     Ints,
+    check_class_sizes,
     check_features,
     check_ids,
     check_labels,
@@ -29,6 +30,7 @@ from eigenclean.detect.columns import ColumnChecks
 from eigenclean.detect.cuts import CUTS, Cut, make_cut
 from eigenclean.detect.cuts.base import plain_numbers
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.value_range import scale_like_fit, scale_to_range
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
 from eigenclean.evidence import EvidenceKind
 from eigenclean.sources import as_matrix, as_vector
@@ -64,6 +66,8 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         classes_: the sorted labels.
         n_features_in_: number of columns of X at fitting.
         feature_names_in_: names of the columns, if X was a data frame.
+        feature_exponent_: features are multiplied by ``2**-feature_exponent_`` before anything is computed from
+            them; 0 unless the largest value is so large or small that squares would be infinite or zero.
         cut_: the fitted cut; missing after `partial_fit`, when scores have not been seen yet.
     """
 
@@ -76,6 +80,7 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
     threshold: float
     classes_: Array
     cut_: Cut
+    feature_exponent_: int = 0
 
     n_columns = RenamedAttribute("n_features_in_")
     weigh = RenamedAttribute("apply_decision")
@@ -197,6 +202,8 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
             "threshold": float(self.threshold),
             "notes": self._notes(cut),
         }
+        if self.feature_exponent_:
+            record["feature_exponent"] = self.feature_exponent_
         mixture = cut.describe()
         if mixture:
             mixture["boundary"] = plain_numbers(cut.boundary(self.threshold))
@@ -211,7 +218,10 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         features, labels = self._check(X, y)
         classes, codes = encode_labels(labels)
         check_two_classes(classes, by=self._by)
+        check_class_sizes(np.bincount(codes), by=self._by)
         weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
+        if self.consumes == "features":  # logits and losses have a meaning that scaling would change
+            features, self.feature_exponent_ = scale_to_range(features, by=self._by)
         self.classes_ = classes
         self._set_columns(X, features)
         return features, codes, self._learn(features, codes, weight)
@@ -248,6 +258,8 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         self.check_options()
         features, labels = self._check(X, y)
         self._check_columns(X, features)
+        if self.consumes == "features":
+            features = scale_like_fit(features, self.feature_exponent_, by=self._by)
         return features, locate_labels(labels, self.classes_, by=self._by)
 
     def _fit_cut(self, scores: Float64s, codes: Ints) -> None:

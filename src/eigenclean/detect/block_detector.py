@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from eigenclean.arrays import Array, Float64s, Ints, check_two_classes
+from eigenclean.arrays import Array, Float64s, Ints, check_class_sizes, check_two_classes
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.base import Detector
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
@@ -42,12 +42,16 @@ class BlockDetector(Detector):
     judge_blocks = RenamedAttribute("score_blocks")
 
     def fit_blocks(
-        self, features: Blocks[Array], codes: Blocks[Ints], classes: Array, n_features: int
+        self, features: Blocks[Array], codes: Blocks[Ints], classes: Array, n_features: int, exponent: int = 0
     ) -> BlockScores:
-        """Learn from checked rows of ``n_features`` columns in blocks, whose labels are ``classes[codes]``."""
+        """Learn from checked rows of ``n_features`` columns in blocks, whose labels are ``classes[codes]``.
+
+        ``exponent`` says that the rows were multiplied by ``2**-exponent``, see `eigenclean.detect.value_range`.
+        """
         self.check_options()
         check_two_classes(classes, by=self._by)
-        self.classes_, self.n_features_in_ = classes, n_features
+        check_class_sizes(codes.total(_class_counts, args=(len(classes),)), by=self._by)
+        self.classes_, self.n_features_in_, self.feature_exponent_ = classes, n_features, exponent
         if hasattr(self, "cut_"):
             del self.cut_
         return self._learn_blocks(features, codes)
@@ -77,6 +81,10 @@ class BlockDetector(Detector):
     def _for_inference(self) -> Self:
         """The fitted detector without the state that only fitting needs: it is sent to every worker."""
         return self
+
+
+def _class_counts(codes: Ints, k: int) -> Ints:
+    return np.bincount(codes, minlength=k)
 
 
 def _score_block(features: Array, codes: Ints, detector: Detector) -> Float64s:

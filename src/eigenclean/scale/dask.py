@@ -11,9 +11,10 @@ from sklearn.base import clone
 from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.value_range import scale
 from eigenclean.files import make_folder
 from eigenclean.scale.cluster import cluster, without_graph_warning, worker_memory
-from eigenclean.scale.dask_blocks import DaskBlocks, DaskFeatures, encode_label_blocks, slices
+from eigenclean.scale.dask_blocks import DaskBlocks, DaskFeatures, encode_label_blocks, feature_exponent, slices
 from eigenclean.scale.resources import free_memory
 from eigenclean.sources import Source
 from eigenclean.verdict import Verdict, join, ranks, write_table
@@ -82,12 +83,15 @@ def judge_dask(
         blocks = data.blocks
         if data.nbytes <= _FEATURE_SHARE * worker_memory():
             blocks = blocks.persist()  # read and checked once
+        exponent = feature_exponent(blocks, judge if fitted else None)
+        if exponent:
+            blocks = blocks.map(scale, args=(exponent,))
         blocks.budget = free_memory() // 4
         classes, code_blocks = encode_label_blocks(blocks, data.sizes, labels, judge if fitted else None)
         if fitted:
             block_scores = judge.score_blocks(blocks, code_blocks)
         else:
-            block_scores = judge.fit_blocks(blocks, code_blocks, classes, data.width)
+            block_scores = judge.fit_blocks(blocks, code_blocks, classes, data.width, exponent)
         # The cut is fitted in this process, to all scores; no array of the size of the features comes here.
         score_blocks = block_scores.scores.persist()
         scores, codes = np.concatenate(list(score_blocks)), np.concatenate(list(code_blocks))

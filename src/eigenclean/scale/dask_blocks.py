@@ -11,6 +11,14 @@ import numpy as np
 from eigenclean.arrays import Array, Ints, check_labels, check_table, locate_labels, not_finite, row_chunks
 from eigenclean.detect import Detector
 from eigenclean.detect.blocks import SPLIT_EVERY, Blocks, add, rows_per_block
+from eigenclean.detect.value_range import (
+    choose_exponent,
+    is_in_range,
+    is_too_large,
+    largest_magnitude,
+    magnitudes,
+    too_large_for_fit,
+)
 from eigenclean.errors import InvalidData
 from eigenclean.extras import require
 from eigenclean.sources import Source
@@ -188,6 +196,17 @@ def encode_label_blocks(
     return classes, label_blocks.map(_class_indices, args=(classes,)).persist()
 
 
+def feature_exponent(blocks: DaskBlocks[Array], fitted: Detector | None) -> int:
+    """The exponent by which the features have to be scaled, or were in fit, see `eigenclean.detect.value_range`."""
+    kinds = list(blocks.map(_largest_and_dtype))
+    largest, dtype = max(largest for largest, _ in kinds), kinds[0][1]
+    if fitted is None:
+        return 0 if is_in_range(largest, dtype) else choose_exponent(blocks.map(magnitudes), by="judge_dask")
+    if is_too_large(float(np.ldexp(largest, -fitted.feature_exponent_)), dtype):
+        raise InvalidData(too_large_for_fit(largest, by="judge_dask"))
+    return fitted.feature_exponent_
+
+
 def slices(sizes: Sequence[int]) -> list[slice]:
     """Return the rows of each block.
 
@@ -217,6 +236,10 @@ def _check_finite(block: Array, start: int) -> Array:
             "drop or fill such rows"
         )
     return block
+
+
+def _largest_and_dtype(block: Array) -> tuple[float, np.dtype[Any]]:
+    return largest_magnitude(block), block.dtype
 
 
 def _check_labels(labels: Array) -> Array:

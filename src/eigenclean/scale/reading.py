@@ -14,6 +14,16 @@ import numpy as np
 
 from eigenclean.arrays import Array, not_finite, row_chunks
 from eigenclean.detect.blocks import LocalBlocks, rows_per_block
+from eigenclean.detect.value_range import (
+    OutOfRange,
+    choose_exponent,
+    is_in_range,
+    is_too_large,
+    largest_magnitude,
+    magnitudes,
+    scale,
+    too_large_for_fit,
+)
 from eigenclean.errors import InvalidData
 from eigenclean.files import explain_write_errors
 from eigenclean.progress import track
@@ -30,15 +40,25 @@ _MIN_SPILLED_BYTES = 1 << 20
 class SourceBlocks:
     """The blocks of a source, read again at every pass.
 
-    The first pass also looks for values that are not finite, and takes the fingerprint of the data.
+    The first pass also looks for values that are not finite or have to be scaled, and takes the fingerprint of the
+    data.
+
+    Args:
+        source: the rows.
+        budget: bytes that sums over the blocks may take.
+        spill: move persisted blocks to the disk.
+        exponent: the exponent by which a fitted detector scaled its features; None for data to be fitted, for which
+            the first pass raises `OutOfRange` if `rescale` is needed.
 
     Attributes:
-        blocks: the features.
+        blocks: the features, multiplied by ``2**-exponent``.
         n_passes: how often they have been read so far.
+        exponent: 0 for ordinary features.
     """
 
-    def __init__(self, source: Source, *, budget: int, spill: bool = False) -> None:
+    def __init__(self, source: Source, *, budget: int, spill: bool = False, exponent: int | None = None) -> None:
         self._source, self.n_passes = source, 0
+        self.exponent, self._scaled = exponent or 0, exponent is not None
         width, dtype = source.kind()
         rows = rows_per_block(len(source), width, dtype)
         self.row_ranges = list(row_chunks(len(source), 1, rows))
@@ -50,7 +70,7 @@ class SourceBlocks:
             self._pass,
             len(self.row_ranges),
             store=spill_to_disk if spill else None,
-            first=lambda: next(self._blocks()),
+            first=lambda: scale(next(self._blocks()), self.exponent),
         )
         self.blocks.budget = budget
 
@@ -58,6 +78,13 @@ class SourceBlocks:
         """The fingerprint of the data, from the first pass if it is one of labels and features."""
         overridden = type(self._source).data_hash is not Source.data_hash  # for instance by a hash of image files
         return self._source.data_hash() if overridden or self._fingerprint is None else self._fingerprint
+
+    def rescale(self) -> None:
+        """Find the exponent that brings the features into range, in a pass of its own."""
+        self.check_unchanged()
+        self.n_passes += 1
+        self.exponent = choose_exponent(map(magnitudes, self._blocks()), by=self._source.name)
+        self._scaled = True
 
     def split_rows(self, values: Array) -> LocalBlocks[Array]:
         """One value per row, split like the features."""
@@ -86,7 +113,7 @@ class SourceBlocks:
 
     def _read(self, first: bool) -> Iterator[Array]:
         fingerprint = Fingerprint(self._source.labels) if first else None
-        start = 0
+        start, largest = 0, 0.0
         for block in self._blocks():
             if (int(block.shape[1]), block.dtype) != self._kind:
                 raise InvalidData(
@@ -95,19 +122,34 @@ class SourceBlocks:
             if fingerprint is not None:
                 self._check(block, start)
                 fingerprint.add(block)
+            scaled = scale(block, self.exponent)
+            if first:
+                largest = max(largest, self._check_size(block, scaled))
             start += len(block)
-            yield block
             del block
+            yield scaled
+            del scaled
         if start != len(self._source):
             raise InvalidData(
                 f"{self._source.name} has {start} rows where {len(self._source)} were expected; open it again"
             )
+        if not self._scaled and not is_in_range(largest, self._kind[1]):
+            raise OutOfRange(f"{self._source.name}: the features have to be scaled")
         if fingerprint is not None:
             self._checked, self._fingerprint = True, fingerprint.value()
 
     def _blocks(self) -> Iterator[Array]:
         with explain_read_errors(self._source.name, "source"):
             yield from self._source.blocks(self._rows)
+
+    def _check_size(self, block: Array, scaled: Array) -> float:
+        """The largest absolute value of the scaled block, if it can be computed with."""
+        largest = largest_magnitude(scaled)
+        if is_too_large(largest, scaled.dtype):
+            if self._scaled:
+                raise InvalidData(too_large_for_fit(largest_magnitude(block), by=self._source.name))
+            raise OutOfRange(f"{self._source.name}: the features have to be scaled")
+        return largest
 
     def _check(self, block: Array, start: int) -> None:
         wrong, row = not_finite(block)

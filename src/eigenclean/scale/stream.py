@@ -12,8 +12,11 @@ from sklearn.base import clone
 
 from eigenclean.arrays import Array, Float64s, Ints, encode_labels, locate_labels
 from eigenclean.detect import Detector, as_block_detector, detector
+from eigenclean.detect.block_detector import BlockDetector, BlockScores
+from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, N_CANDIDATES
+from eigenclean.detect.value_range import OutOfRange
 from eigenclean.errors import InvalidData
 from eigenclean.scale.reading import SourceBlocks
 from eigenclean.scale.resources import free_memory
@@ -67,13 +70,18 @@ def judge_stream(
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
     table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # bytes that the judge keeps of all rows
-    passes = SourceBlocks(source, budget=memory // 2, spill=table > memory // 2)
+    passes = SourceBlocks(
+        source,
+        budget=memory // 2,
+        spill=table > memory // 2,
+        exponent=judge.feature_exponent_ if fitted else None,
+    )
     _check_width(judge if fitted else None, source)
     code_blocks = passes.split_rows(codes)
     if fitted:
         block_scores = judge.score_blocks(passes.blocks, code_blocks)
     else:
-        block_scores = judge.fit_blocks(passes.blocks, code_blocks, classes, source.kind()[0])
+        block_scores = _fit(judge, passes, code_blocks, classes, source.kind()[0])
     scores = np.concatenate(list(block_scores.scores))
     if not fitted:
         judge.fit_cut_to_scores(scores, codes)
@@ -108,6 +116,16 @@ def judge_stream(
     if "vectors" in result.made_by:
         engine["vectors"] = result.made_by["vectors"]
     return Streamed(verdict, judge, engine, passes.data_hash())
+
+
+def _fit(
+    judge: BlockDetector, passes: SourceBlocks, codes: Blocks[Ints], classes: Array, n_features: int
+) -> BlockScores:
+    try:
+        return judge.fit_blocks(passes.blocks, codes, classes, n_features)
+    except OutOfRange:  # rare, and not known before the first pass: begin again with scaled features
+        passes.rescale()
+        return judge.fit_blocks(passes.blocks, codes, classes, n_features, passes.exponent)
 
 
 def _classes(source: Source, fitted: Detector | None) -> tuple[Array, Array]:

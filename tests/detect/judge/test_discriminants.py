@@ -12,9 +12,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from eigenclean.arrays import Array, Ints
 from eigenclean.detect.blocks import LocalBlocks
 from eigenclean.detect.folds import content_folds
-from eigenclean.detect.judge import unit_rows
+from eigenclean.detect.judge import candidates, discriminants, unit_rows
 from eigenclean.detect.judge.candidates import N_CANDIDATES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
+from eigenclean.detect.judge.judge import Judge
 from eigenclean.detect.judge.unit_rows import RowNormalizer, UnitRows, scan_block
 
 X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
@@ -224,3 +225,57 @@ class TestScan:
         assert statistics.nonnegative
         roots = np.sqrt(X / X.sum(axis=1, keepdims=True))
         np.testing.assert_allclose(statistics.direction_sum, roots.sum(axis=0), rtol=1e-5)
+
+
+class TestProjection:
+    """Few rows with many columns: coordinates in the space of the rows give the same discriminants."""
+
+    def test_discriminants_are_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rng = np.random.default_rng(0)
+        wide, codes = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)
+        folds = content_folds(wide, 3)
+        plain = RowNormalizer.of(wide)
+        monkeypatch.setattr(unit_rows, "MIN_PROJECTED_COLUMNS", 100)
+        projected = plain.projected(LocalBlocks.of([wide]), len(wide))
+        assert (plain.n_columns, projected.n_columns) == (200, 60)
+        for shrinkage in (0.01, 0.3):
+            tables = []
+            for normalizer in (plain, projected):
+                rows = UnitRows(wide, folds, normalizer)
+                masses = np.bincount(folds, minlength=3).astype(float)
+                solver = DiscriminantSolver(rows.second_moments(None, 3), masses, plain.n_columns)
+                tables.append(solver.solve(shrinkage, *rows.class_sums(one_hot(codes, 3), 3)).of(rows))
+            np.testing.assert_allclose(tables[1], tables[0], rtol=1e-8, atol=1e-8)
+
+    def test_matrices_grow_with_the_rows_and_not_with_the_columns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        orders: list[int] = []
+        factored = discriminants._factored
+
+        def counted(matrix: Array) -> Array:
+            orders.append(len(matrix))
+            return factored(matrix)
+
+        monkeypatch.setattr(discriminants, "_factored", counted)
+        rng = np.random.default_rng(0)
+        codes = rng.integers(0, 3, 80)
+        wide = rng.standard_normal((3, 5000))[codes] + 3 * rng.standard_normal((80, 5000))
+        codes[:6] = (codes[:6] + 1) % 3
+        judge = Judge()
+        verdict = judge.judge(wide, codes)
+        assert max(orders) == 80 and verdict.flagged[:6].mean() > 0.8
+        np.testing.assert_allclose(judge.score_samples(wide, codes), verdict.score, rtol=1e-6, atol=1e-6)
+
+    def test_many_rows_are_left_as_they_are(self) -> None:
+        plain = RowNormalizer.of(X)
+        assert plain.projected(LocalBlocks.of([X]), len(X)) is plain
+
+
+def test_pairs_are_numbered_without_a_sort_as_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    table = Candidates(rng.integers(0, 300, (5, 2000)), np.zeros((5, 2000)), rng.integers(0, 300, 2000), 300)
+    keys, index = copy(table)._observed_pairs
+    monkeypatch.setattr(candidates, "_MAX_PAIR_TABLE", 0)
+    sorted_keys, sorted_index = copy(table)._observed_pairs
+    np.testing.assert_array_equal(keys, sorted_keys)
+    np.testing.assert_array_equal(index, sorted_index)
+    assert (keys.dtype, index.dtype) == (sorted_keys.dtype, sorted_index.dtype)

@@ -11,6 +11,7 @@ from scipy.special import softmax
 from eigenclean.arrays import Array, Bools, Float64s, Floats, Ints
 from eigenclean.detect.base import Detector
 from eigenclean.detect.baselines.neighbours import check_count
+from eigenclean.detect.blocks import LocalBlocks
 from eigenclean.detect.cuts import Cut, FixedCut
 from eigenclean.detect.folds import content_folds
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
@@ -66,12 +67,14 @@ class LinearHead:
         shrinkages: Sequence[float] = SHRINKAGES,
     ) -> "LinearHead":
         """Learn from the samples of positive ``weight``; ``codes`` are 0..k-1, and a class may have no sample."""
-        rows = UnitRows.of(X, content_folds(X, n_folds))
+        normalizer = RowNormalizer.of(X)
+        projected = normalizer.projected(LocalBlocks.of([X]), len(X))
+        rows = UnitRows(X, content_folds(X, n_folds), projected)
         members = np.zeros((len(X), k), dtype=np.float32)
         members[np.arange(len(X)), codes] = 1.0 if weight is None else weight
         masses = np.bincount(rows.folds, weight, n_folds).astype(np.float64)
         solver, sums = (
-            DiscriminantSolver(rows.second_moments(weight, n_folds), masses),
+            DiscriminantSolver(rows.second_moments(weight, n_folds), masses, normalizer.n_columns),
             rows.class_sums(members, n_folds),
         )
         weighted = slice(None) if weight is None else np.flatnonzero(weight)

@@ -31,7 +31,8 @@ from eigenclean.detect.fine.alternatives import (
     top_alternatives,
 )
 from eigenclean.detect.fine.eigenvectors import ClassBlocks, EigenvectorStrategy, pairs_by_moments
-from eigenclean.errors import InvalidOption
+from eigenclean.detect.value_range import is_in_range, largest_magnitude
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
 from eigenclean.progress import track
 
@@ -123,6 +124,11 @@ class FINE(BlockDetector):
                 "use partial_fit from the start, or FINE(keep_moments=True)"
             )
         features, labels = self._check(X, y)
+        if not is_in_range(largest_magnitude(features), features.dtype):
+            raise InvalidData(
+                f"FINE: the features of this piece reach {largest_magnitude(features):.3g}, whose squares cannot "
+                "be added up; scale the features of all pieces by the same factor"
+            )
         classes, codes = encode_labels(labels)
         return self._take(ClassMoments.of(features, codes, classes))
 
@@ -192,7 +198,7 @@ class FINE(BlockDetector):
             self._pairs = lengths**2, means / np.where(lengths > 0, lengths, 1.0)[:, None]
         else:
             moments, starts = data.moments(self.classes_)
-            if self.keep_moments is not False:
+            if self.keep_moments is not False and not self.feature_exponent_:
                 self._moments = moments
             if self.component == 1:
                 self._pairs = pairs_by_moments(moments, starts, data.dtype)
@@ -305,6 +311,8 @@ class FINE(BlockDetector):
             raise InvalidOption(f"FINE: subset must be above 0 and at most 1, got {self.subset}")
 
     def _keeps_moments(self, data: ClassBlocks) -> bool:
+        if self.feature_exponent_:  # sums of scaled features are not those of other pieces
+            return False
         if self.keep_moments is not None:
             return self.keep_moments
         return self.subset is None and data.n * data.d**2 <= _CHEAP and data.k * data.d**2 <= 1 << 23
@@ -336,6 +344,11 @@ class FINE(BlockDetector):
 
     def _summed(self, *, to: str) -> ClassMoments:
         """The class moments, if they were kept."""
+        if self.feature_exponent_:
+            raise InvalidOption(
+                f"FINE: {to} needs sums of squares, which are infinite or zero for features of such a magnitude; "
+                "scale the features of all pieces by the same factor"
+            )
         if self._moments is None:
             raise InvalidOption(
                 f"FINE: {to} needs the class moments, which fit does not keep for large data; "

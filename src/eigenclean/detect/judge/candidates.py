@@ -18,6 +18,7 @@ from eigenclean.threads import in_threads
 
 MAX_DENSE_CLASSES = 200  # with more classes, tables of n x K would not fit: each row has its best candidates only
 N_CANDIDATES = 64
+_MAX_PAIR_TABLE = 1 << 25  # entries of a table of all pairs by which observed pairs are numbered
 _MAX_DENSE_PAIRS = 1 << 22  # up to so many pairs, a partial block counts them in a dense K x K table
 
 
@@ -45,16 +46,19 @@ class Candidates:
     def of(
         cls, discriminants: Discriminants, rows: UnitRows, given: Ints, *, is_partial: bool = False
     ) -> "Candidates":
-        """All classes if there are at most `MAX_DENSE_CLASSES`, else the `N_CANDIDATES` with the highest values."""
+        """All classes if there are at most `MAX_DENSE_CLASSES`, else the `N_CANDIDATES` with the highest values.
+
+        With so many classes, discriminants are computed in float32, which takes half the time and memory.
+        """
         k = discriminants.n_classes
         if k <= MAX_DENSE_CLASSES:
             return cls.from_table(discriminants.of(rows), given, is_partial=is_partial)
         classes = np.empty((N_CANDIDATES, len(rows)), dtype=np.uint16 if k <= 1 << 16 else np.int32)
-        values = np.empty((N_CANDIDATES, len(rows)), dtype=rows.dtype)
+        values = np.empty((N_CANDIDATES, len(rows)), dtype=np.float32)
 
         def select(chunk: tuple[int, Ints, Floats]) -> None:
             fold, index, directions = chunk
-            table = discriminants.of_block(fold, directions)
+            table = discriminants.of_block(fold, directions.astype(np.float32, copy=False))
             given_entries = np.arange(len(index)), given[index]
             given_values, table[given_entries] = table[given_entries], np.inf  # so that it is among the best
             best = np.argpartition(table, k - N_CANDIDATES, axis=1)[:, -N_CANDIDATES:]
@@ -148,7 +152,14 @@ class Candidates:
 
     @cached_property
     def _observed_pairs(self) -> tuple[NDArray[np.int64], Ints]:
-        pairs = self._pairs()
+        pairs, n_pairs = self._pairs(), self.n_classes**2
+        if n_pairs <= min(_MAX_PAIR_TABLE, 16 * pairs.size):  # the same as below, without a sort
+            present = np.zeros(n_pairs, dtype=bool)
+            present[pairs] = True
+            observed = np.flatnonzero(present)
+            numbers = np.empty(n_pairs, dtype=np.int32)
+            numbers[observed] = np.arange(len(observed), dtype=np.int32)
+            return observed, numbers[pairs.ravel()].astype(np.intp).reshape(pairs.shape)
         keys, index = np.unique(pairs, return_inverse=True)
         return keys, index.reshape(pairs.shape)
 

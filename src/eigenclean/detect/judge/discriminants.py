@@ -56,8 +56,12 @@ class DiscriminantSolver:
     moment A = (1 − λ) Σ z zᵀ / n + λτ I; the means are taken off by Woodbury's formula, with a K x K matrix.
     """
 
-    def __init__(self, seconds: Float64s, weights: Float64s) -> None:
-        """``seconds``: Σ w z zᵀ of each fold (folds x d x d); ``weights``: Σ w of each fold."""
+    def __init__(self, seconds: Float64s, weights: Float64s, n_dimensions: int | None = None) -> None:
+        """``seconds``: Σ w z zᵀ of each fold (folds x d x d); ``weights``: Σ w of each fold.
+
+        ``n_dimensions`` is that of the space in which the rows vary, if d is smaller because rows were projected.
+        """
+        self._n_dimensions = seconds.shape[1] if n_dimensions is None else n_dimensions
         self._seconds, self._total = seconds, seconds.sum(axis=0)
         self._weights = np.maximum(weights.sum() - weights, 1e-6)
         self._factors: dict[tuple[int, float], Float64s] = {}
@@ -106,7 +110,7 @@ class DiscriminantSolver:
     def _shrunk(self, fold: int, shrinkage: float) -> Float64s:
         second = (self._total - self._seconds[fold]) / self._weights[fold]
         d = len(second)
-        spread = max(float(np.trace(second)) / d, 1e-12)
+        spread = max(float(np.trace(second)) / self._n_dimensions, 1e-12)
         second *= 1 - shrinkage
         second[np.diag_indices(d)] += shrinkage * spread
         return np.asarray(second)
@@ -123,7 +127,8 @@ class DiscriminantSolver:
             some = np.random.default_rng(0).choice([-1.0, 1.0], size=(d, _PROBES)) / np.sqrt(_PROBES)
             probes = some if d > 256 else np.eye(d)
             inverse = cho_solve((self._factor(0, shrinkage), True), probes, check_finite=False)
-            ridge = shrinkage * max(float(np.trace(self._total - self._seconds[0])) / self._weights[0] / d, 1e-12)
+            trace = float(np.trace(self._total - self._seconds[0]))
+            ridge = shrinkage * max(trace / self._weights[0] / self._n_dimensions, 1e-12)
             effective = (d - ridge * float(np.vdot(probes, inverse))) / max(1 - shrinkage, 1e-9)
             self._effective[shrinkage] = max(effective, 0.0)
         return self._effective[shrinkage]

@@ -4,7 +4,8 @@ The algorithm, in the order of `Judge._learn_blocks`:
 
 1. *Scan.* Every row gets a hash of its content, and with it a fold. Cross-fitting by content keeps copies of a row
    in one fold and finds the fold of a row again, in any order and on any machine.
-2. *Normalise.* Rows are scaled to unit length and centred, after square roots if no value is negative.
+2. *Normalise.* Rows are scaled to unit length and centred, after square roots if no value is negative. Few rows
+   with many columns are given by their coordinates in the space that they span.
 3. *Moments.* One second moment per fold, and class sums per fold. Moments of the other folds are total minus fold.
 4. *Discriminants.* Each fold is scored by a linear discriminant analysis with a shrunken covariance, computed from
    the moments of the other folds. The amount of shrinkage is the one under which the given labels are most likely.
@@ -122,8 +123,9 @@ class Judge(BlockDetector):
         row_hashes = scans.map(attrgetter("row_hashes"))
         n = sum(block.n for block in statistics)
 
-        self._normalizer = RowNormalizer.of_blocks(features, statistics)
-        d = len(self._normalizer.centre)
+        normalizer = RowNormalizer.of_blocks(features, statistics)
+        self._normalizer = normalizer.projected(features, n)
+        d = self._normalizer.n_columns
         rows = features.map(normalise, row_hashes, args=(self._normalizer, n_folds))
         if n * d * statistics[0].itemsize <= CACHE_LIMIT:
             rows = rows.persist()
@@ -132,7 +134,7 @@ class Judge(BlockDetector):
         second_moments, fold_weights, class_sums = rows.total(
             add_moments, codes, weight, initial=partial(zero_moments, n_folds, k, d)
         )
-        solver = DiscriminantSolver(second_moments, fold_weights)
+        solver = DiscriminantSolver(second_moments, fold_weights, normalizer.n_columns)
         search = ShrinkageSearch(rows, codes, solver, RowSample.of(row_hashes, n), n, k)
 
         candidates: CandidateBlocks | None = None

@@ -1,7 +1,7 @@
 """Rows normalised to unit length and centred, grouped by fold, and sums over them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.folds import content_hash
 
 MAX_COLUMNS = 2048  # more columns are hashed into so many: second moments grow with the square of the columns
+MIN_PROJECTED_COLUMNS = 512  # with fewer columns, nothing is gained by a projection
 CACHE_LIMIT = 1 << 29  # normalised rows up to half a gigabyte are kept; beyond it they are computed at every use
 _CHUNK_BYTES = 1 << 19  # rows that stay in the processor's cache from one step of the normalisation to the next
 
@@ -64,10 +65,13 @@ class RowNormalizer:
         take_roots: take square roots first. Features that are never negative (after a ReLU, counts, pixels) have a
             few large values that would dominate; with roots, distances are Hellinger distances.
         centre: mean of the unit-length rows.
+        basis: orthonormal rows that span the normalised rows of fit, when those are few; normalised rows are then
+            given by their coordinates in this basis.
     """
 
     take_roots: bool
     centre: Float64s
+    basis: Float64s | None = None
 
     @classmethod
     def of(cls, features: Array) -> "RowNormalizer":
@@ -86,11 +90,28 @@ class RowNormalizer:
             total = features.total(sum_of_directions, args=(False,))
         return cls(take_roots, np.asarray(total / sum(block.n for block in statistics)))
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of the normalised rows."""
+        return len(self.centre if self.basis is None else self.basis)
+
+    def projected(self, features: Blocks[Array], n: int) -> "RowNormalizer":
+        """The same with coordinates in the space of the rows, if ``n`` rows have at least twice as many columns.
+
+        Inner products, and with them discriminants, are the same. Matrices have n² instead of d² entries.
+        """
+        d = len(self.centre)
+        if d < MIN_PROJECTED_COLUMNS or 2 * n > d:
+            return self
+        rows = np.concatenate(list(features.map(_apply, args=(self,)))).astype(np.float64)
+        return replace(self, basis=np.ascontiguousarray(np.linalg.qr(rows.T)[0].T))
+
     def apply(self, features: Array, rows: Ints | None = None) -> Floats:
         """Normalise all rows, or these ``rows``; a row of zeros has no direction and becomes minus the centre."""
         n = len(features) if rows is None else len(rows)
         dtype = working_dtype(features.dtype)
-        out, centre = np.empty((n, len(self.centre)), dtype), self.centre.astype(dtype)
+        out, centre = np.empty((n, self.n_columns), dtype), self.centre.astype(dtype)
+        basis = None if self.basis is None else self.basis.T.astype(dtype)
         for chunk in row_chunks(n, features.shape[1] * dtype.itemsize, _CHUNK_BYTES):
             block = features[chunk if rows is None else rows[chunk]].astype(dtype, copy=False)
             if self.take_roots:
@@ -99,9 +120,16 @@ class RowNormalizer:
                 block = hash_columns(block)
             length = np.sqrt(np.vecdot(block, block))
             length[length == 0] = 1.0
+            if basis is not None:
+                np.matmul(block / length[:, None] - centre, basis, out=out[chunk])
+                continue
             np.divide(block, length[:, None], out=out[chunk])
             out[chunk] -= centre
         return out
+
+
+def _apply(features: Array, normalizer: RowNormalizer) -> Floats:
+    return normalizer.apply(features)
 
 
 def is_nonnegative(features: Array) -> bool:
@@ -163,7 +191,7 @@ class UnitRows:
     @property
     def n_columns(self) -> int:
         """Columns of the normalised rows."""
-        return len(self.normalizer.centre)
+        return self.normalizer.n_columns
 
     def blocks(self) -> Iterator[tuple[int, Ints, Floats]]:
         """Fold, row numbers and normalised rows, in chunks of rows of one fold."""
