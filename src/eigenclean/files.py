@@ -128,10 +128,14 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def sweep(folder: str | os.PathLike[str]) -> None:
-    """Delete temporary files in the folder that were left by processes which no longer run."""
+def sweep(folder: str | os.PathLike[str], *names: str) -> None:
+    """Delete temporary files in the folder that were left by processes which no longer run.
+
+    With ``names`` only those of files of these names are deleted: beside a user's data, others may be theirs.
+    """
+    of = "|".join(map(re.escape, names)) or ".+"
     for path in Path(folder).glob(".*.tmp"):
-        match = re.fullmatch(r"\..+\.(\d+)\.[0-9a-z_]+\.tmp", path.name)
+        match = re.fullmatch(rf"\.(?:{of})\.(\d+)\.[0-9a-z_]+\.tmp", path.name, re.DOTALL)
         if match and not _is_alive(int(match[1])):
             remove(path)
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels, check_unicode
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.files import replacing, write_text
+from eigenclean.files import parse_json, replacing, write_text
 
 RELABEL, KEEP, REMOVE, UNSURE = "relabel", "keep", "remove", "unsure"
 DECISIONS = (RELABEL, KEEP, REMOVE, UNSURE)
@@ -217,7 +217,7 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
             continue
         where = f"{path}, line {number}"
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError:
             raise InvalidData(f"{where}: must be one JSON object, got {line[:60]!r}") from None
         rows.append(_validated(record, where))

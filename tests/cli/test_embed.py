@@ -129,7 +129,7 @@ def test_images_named_in_a_csv(cli: Callable[..., Any], photos: Path, tmp_path: 
     assert verdict(tmp_path / "run") == verdict(tmp_path / "other")
     (tmp_path / "list.csv").write_text("file,kind\n../../etc/passwd,a\n")
     done = cli("detect", tmp_path / "list.csv", *options, "--out", tmp_path / "no")
-    assert done.code == 2 and "row 0: names of images must stay inside the data set" in done.err
+    assert done.code == 2 and "row 0: paths must stay inside the folder of the data" in done.err
 
 
 @needs_texts

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import subprocess
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
-from eigenclean.sources.layouts import safe_pickle
+from eigenclean.sources.layouts import pickle_data, safe_pickle
 from eigenclean.sources.layouts.safe_pickle import read_pickled_arrays, read_python2_batch
 
 LABEL_TYPES = st.one_of(
@@ -152,3 +153,70 @@ def test_batches_of_python_2_give_the_wanted_entries_only(tmp_path: Path) -> Non
     for wanted in ("coarse_labels", "filenames"):  # missing, and neither an array nor integers
         with pytest.raises(InvalidData, match="is not a readable batch of the python version"):
             read_python2_batch(path, [wanted])
+
+
+# --- Damage and attacks that Python's own unpickler answers with gigabytes -------------------------------------
+
+
+LARGE = (1 << 31) - 1
+BOMBS = {
+    "memo entry of four bytes": b"\x80\x02}q\x00r" + LARGE.to_bytes(4, "little") + b".",
+    "memo entry as text": b"}p999999999999\n.",
+    "length of bytes": b"\x80\x04B" + LARGE.to_bytes(4, "little") + b"x.",
+    "length of bytes, eight bytes": b"\x80\x04\x8e" + (1 << 40).to_bytes(8, "little") + b"x.",
+    "length of a text": b"\x80\x04X" + LARGE.to_bytes(4, "little") + b"x.",
+    "length of a bytearray": b"\x80\x05\x96" + (1 << 40).to_bytes(8, "little") + b"x.",
+    "length of a number": b"\x80\x02\x8b" + LARGE.to_bytes(4, "little") + b"x.",
+    "frame": b"\x80\x04\x95" + (1 << 40).to_bytes(8, "little") + b"}.",
+    "many lists": b"\x80\x02" + b"]" * 200_000 + b".",
+    "long text encoded often": b"\x80\x02c_codecs\nencode\nq\x00X\x40\x42\x0f\x00" + b"a" * 1_000_000
+    + b"q\x01X\x06\x00\x00\x00latin1q\x02" + b"h\x00h\x01h\x02\x86R" * 2000 + b".",
+    "key of nested tuples": b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.",
+    "type of a long name": b"\x80\x02cnumpy\ndtype\nU" + bytes([200]) + b"a" * 200 + b"\x85R.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
+def test_a_small_file_cannot_ask_for_much_memory(
+    bomb: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pickle_data, "MAX_INSTRUCTIONS", 10_000)
+    path = write(tmp_path / "x.pt", bomb, zipped=False)
+    assert peak_of_reading(path) < 5 * len(bomb) + 2_000_000
+
+
+def test_no_flipped_bit_asks_for_memory(tmp_path: Path) -> None:
+    """Bits all over a small file."""
+    content = pickle.dumps({"a": np.arange(4, dtype=np.int16)}, protocol=2)
+    for bit in range(0, 8 * len(content), 5):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "x").write_bytes(damaged)
+        assert peak_of_reading(tmp_path / "x") < 1_000_000
+
+
+def peak_of_reading(path: Path) -> int:
+    """Bytes that were allocated at most while the file was read, or refused with a sentence."""
+    tracemalloc.start()
+    try:
+        assert isinstance(read_pickled_arrays(path), dict)
+    except InvalidData as error:
+        assert "\n" not in str(error)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak
+
+
+def test_other_instructions_are_refused(tmp_path: Path) -> None:
+    """Objects, extension codes and persistent names: nothing that an array needs."""
+    for content in (
+        b"(ios\nsystem\n.",
+        b"(cos\nsystem\no.",
+        b"\x82\x01.",
+        b"Pname\n.",
+        b"cos\nsystem\n)\x81.",
+        b"\x97.",
+    ):
+        with pytest.raises(InvalidData):
+            read_pickled_arrays(write(tmp_path / "x.pt", content, zipped=False))

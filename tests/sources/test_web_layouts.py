@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.paths import check_relative
 from eigenclean.sampling import balanced_subset
 from eigenclean.sources import open_source
-from eigenclean.sources.images.files import check_inside
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout
 
 
@@ -105,9 +105,9 @@ def test_a_subset_of_clothing1m(tmp_path: Path) -> None:
         (
             "noisy_train_key_list.txt",
             ["images/../../x.jpg"],
-            "line 1: names of images must stay inside the data set",
+            "line 1: paths must stay inside the folder of the data",
         ),
-        ("noisy_train_key_list.txt", [KEYS[0], "/etc/passwd"], "line 2: names of images must stay inside"),
+        ("noisy_train_key_list.txt", [KEYS[0], "/etc/passwd"], "line 2: paths must stay inside"),
         ("noisy_train_key_list.txt", ["C:\\x.jpg"], "must stay inside"),
         ("noisy_train_key_list.txt", ["..\\x.jpg"], "must stay inside"),
         ("noisy_train_key_list.txt", [KEYS[0], "images/no.jpg"], "1 of 2 images have no label in noisy_label_kv"),
@@ -255,7 +255,7 @@ def test_two_splits_are_one_too_many(tmp_path: Path) -> None:
     "name", ["a/b.jpg", "a b/c,d.jpg", "...x.jpg", "a/..b/c.jpg", "ab:c/d.jpg", "./a.jpg", "a//b.jpg"]
 )
 def test_harmless_names(name: str) -> None:
-    assert check_inside(name, by="list") == name
+    assert check_relative(name, by="list") == name
 
 
 @pytest.mark.parametrize(
@@ -275,5 +275,5 @@ def test_harmless_names(name: str) -> None:
     ],
 )
 def test_names_that_lead_elsewhere(name: str) -> None:
-    with pytest.raises(InvalidData, match="names of images must stay inside the data set"):
-        check_inside(name, by="list")
+    with pytest.raises(InvalidData, match="paths must stay inside the folder of the data"):
+        check_relative(name, by="list")

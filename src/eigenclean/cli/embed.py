@@ -26,6 +26,7 @@ def embed(
     text_column: o.TextColumn = None,
     image_column: o.ImageColumn = None,
     image_root: o.ImageRoot = None,
+    follow_links: o.FollowLinks = False,
     as_json: o.Json = False,
 ) -> None:
     """Turn images or texts into features, for `detect` and everything else.
@@ -35,17 +36,20 @@ def embed(
     """
     from eigenclean.sources import write_npz, write_shards
     from eigenclean.workflows.embedding import embed as embed_source
-    from eigenclean.workflows.options import SourceOptions
+    from eigenclean.workflows.options import SourceOptions, link_facts
 
     if out.suffix not in ("", ".npz"):
         raise InvalidOption(f"embed: --out must be an .npz file or a folder, got {out}")
     if shard_rows < 1:
         raise InvalidOption(f"embed: --shard-rows must be at least 1, got {shard_rows}")
-    reading = SourceOptions(labels, label_column, None, id_column, text_column, image_column, image_root)
-    data = reading.open(source, raw=True)
+    reading = SourceOptions(
+        labels, label_column, None, id_column, text_column, image_column, image_root, follow_links
+    )
+    data = reading.open(source, raw=True, notify=mention)
     with working():
         embedded = embed_source(data, encoding.embedding_options(), notify=mention)
         facts = {"out": str(out), "source": data.name, **embedded.facts(), "data_hash": embedded.data_hash()}
+        facts |= link_facts(data)
         if out.suffix == ".npz":
             write_npz(embedded, out)
         else:

@@ -24,12 +24,23 @@ def export(
         ),
     ] = None,
     images: Annotated[Path | None, typer.Option(help="Folder in which the ids are names of image files.")] = None,
+    image_root: o.ImageRootOfRun = None,
+    follow_links: o.FollowLinks = False,
     as_json: o.Json = False,
 ) -> None:
     """Write a verdict for spreadsheets, cleanlab's users, Label Studio, Argilla or FiftyOne."""
     from eigenclean.workflows.export import export_run
 
-    exported = export_run(run, to, out, all_rows=everything, images=images, notify=mention)
+    exported = export_run(
+        run,
+        to,
+        out,
+        all_rows=everything,
+        images=images,
+        image_root=image_root,
+        follow_links=follow_links,
+        notify=mention,
+    )
     if as_json:
         print_json({"out": str(out), "to": to, "n_rows": exported.n_rows})
         return

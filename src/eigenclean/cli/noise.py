@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import print_json, say, working
+from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.report.formatting import fixed_percent
 
@@ -26,7 +26,7 @@ def noise(
     """Make some labels wrong on purpose; the right ones go to a file of their own, OUT.truth.npy."""
     from eigenclean.workflows.noisy_copy import write_noisy_copy
 
-    data = columns.source_options().open(source)
+    data = columns.source_options().open(source, notify=mention)
     with working():
         copy = write_noisy_copy(data, out, kind=kind, rate=rate, seed=seed, **o.parse_settings(setting))
     if as_json:

@@ -52,6 +52,10 @@ ImageRoot = Annotated[
     Path | None,
     typer.Option(help="Folder that paths of images are relative to and stay in; by default that of the table."),
 ]
+FollowLinks = Annotated[
+    bool,
+    typer.Option("--follow-links", help="In a folder of data, follow symbolic links that lead out of it."),
+]
 Encoder = Annotated[
     str | None,
     typer.Option(
@@ -59,6 +63,17 @@ Encoder = Annotated[
         help="What turns images or texts into features; see `eigenclean list encoders`. By default the best that "
         "is installed, when there are no features.",
     ),
+]
+EncoderOfRun = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[:MODEL][?size=N]",
+        help="The encoder that made the features of the run, if it is not a bundled one: a run may be somebody "
+        "else's, and never chooses code, files or downloads by itself.",
+    ),
+]
+ImageRootOfRun = Annotated[
+    Path | None, typer.Option(help="Folder of the images, if it is not below that of the data.")
 ]
 Device = Annotated[
     str | None, typer.Option(help="Where the encoder runs: cpu, cuda, …; by default the best there is.")
@@ -108,6 +123,7 @@ class TableOptions:
     label_column: LabelColumn = None
     feature_columns: FeatureColumns = None
     id_column: IdColumn = None
+    follow_links: FollowLinks = False
 
     def source_options(self) -> "SourceOptions":
         """These options for a workflow."""

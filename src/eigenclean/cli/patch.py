@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, print_json, say, table, working
+from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.errors import InvalidOption
 
@@ -176,5 +176,5 @@ def _open(source: str, patch: str, columns: o.TextTableOptions) -> "tuple[Source
 
     if is_patch(source) and not is_patch(patch):
         source, patch = patch, source
-    data = columns.source_options().open(source)
+    data = columns.source_options().open(source, notify=mention)
     return data, Patch.load(patch), patch, Path(source if columns.labels is None else columns.labels)

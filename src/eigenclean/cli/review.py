@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
 
 
@@ -19,6 +20,10 @@ def review(
     source: Annotated[
         str | None, typer.Option(help="The data, if they are no longer where `detect` found them.")
     ] = None,
+    encoder: o.EncoderOfRun = None,
+    cache: o.Cache = None,
+    image_root: o.ImageRootOfRun = None,
+    follow_links: o.FollowLinks = False,
     export: Annotated[
         Path | None, typer.Option(help="Write the page as one .html file that needs no server, and end.")
     ] = None,
@@ -31,6 +36,7 @@ def review(
     from contextlib import closing
 
     from eigenclean.review import Review
+    from eigenclean.review.source import DataChoices
     from eigenclean.workflows.review import (
         check_page_options,
         require_server,
@@ -44,7 +50,8 @@ def review(
     if patch is None and export is None:
         require_server()
     with working():
-        opened = Review.open(run, source=source)
+        choices = DataChoices(encoder, cache, image_root, follow_links)
+        opened = Review.open(run, source=source, choices=choices)
     with closing(opened):
         for note in opened.notes:
             mention(f"note: {note}")

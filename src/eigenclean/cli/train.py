@@ -102,7 +102,9 @@ def train(
     progress = progress_folder(out, resume=resume, force=force)  # before minutes of opening and training
     # Labels that are corrupted here need validation labels that are corrupted alike, not those of a split.
     use_split = not validation and noise is None
-    sources = open_training_sources(source, test, columns.source_options(), use_validation_split=use_split)
+    sources = open_training_sources(
+        source, test, columns.source_options(), use_validation_split=use_split, notify=mention
+    )
     patch_options = patch.patch_options()
     decisions = None if patch_options is None else patch_options.decisions(sources.data)
     with results_folder(out) as folder:

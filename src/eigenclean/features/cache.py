@@ -93,7 +93,7 @@ class FeatureCache:
         return features
 
     def add(self, keys: Array, features: Array) -> None:
-        """Append rows; they are found after `flush` and `refresh`."""
+        """Append rows; they are found after `refresh`."""
         if self._width is None or self._dtype is None:
             self._width, self._dtype = int(features.shape[1]), features.dtype.newbyteorder("<")
         if features.shape[1] != self._width:
@@ -119,7 +119,8 @@ class FeatureCache:
         self._unflushed = []
 
     def refresh(self) -> None:
-        """Make what was flushed visible to `find`."""
+        """Flush, and make what was added visible to `find`."""
+        self.flush()  # keys that are not in the file of their rows would be written to that of others
         if self._appending is not None:
             self._open(self._appending)
             self._appending = None

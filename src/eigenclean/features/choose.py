@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from eigenclean.features.registry import DEFAULTS, ENCODERS, SUFFIXES
 from eigenclean.names import check_name
 
 AUTO = "auto"
+_MAX_SIZE = 512  # pixels that a file may ask for: memory grows with their square
 _FORM = re.compile(r"(?P<name>[a-z0-9-]+)(:(?P<argument>[^?]+))?(\?(?P<options>.*))?", re.DOTALL)
 
 
@@ -56,6 +58,34 @@ def make_encoder(text: str, *, device: str | None = None, half: bool = False, ba
     else:
         encoder = encoder_class(argument, name=f"{name}:{argument}", **settings)
     return encoder
+
+
+def bundled_encoder(text: str, *, by: str) -> str:
+    """Return the description of an encoder that a file names, if that file may choose it; else `InvalidOption`.
+
+    A run or a data set may be somebody else's, and other encoders are code, files or downloads: those are run only
+    if the user names them. Every description that was read from a file goes through this function.
+
+    >>> bundled_encoder("efficientnet-lite1?size=240", by="run/summary.json")
+    'efficientnet-lite1?size=240'
+    >>> bundled_encoder("torch:nets.py:make_net", by="run/summary.json")
+    Traceback (most recent call last):
+        ...
+    eigenclean.errors.InvalidOption: run/summary.json names the encoder 'torch:nets.py:make_net', which is not a
+    bundled one and is not run because a file says so; if you trust it, add --encoder torch:nets.py:make_net
+    """
+    try:
+        name, argument, options = parse(text)
+    except InvalidOption:
+        name, argument, options = "", None, {}
+    size = options.pop("size", 1)
+    is_bundled = name in ENCODERS and ENCODERS[name].bundled and argument is None and not options
+    if not is_bundled or type(size) is not int or not 1 <= size <= _MAX_SIZE:
+        raise InvalidOption(
+            f"{by} names the encoder {text!r}, which is not a bundled one and is not run because a file says so; "
+            f"if you trust it, add --encoder {shlex.quote(text)}"
+        )
+    return text
 
 
 def best_encoder(kind: str) -> tuple[str, str]:

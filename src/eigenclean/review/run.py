@@ -1,7 +1,6 @@
 """A run opened for review: its suspects, what its source still offers, and the decisions so far."""
 
 import getpass
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,13 @@ import numpy as np
 
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData
+from eigenclean.files import parse_json
 from eigenclean.patch import Patch
 from eigenclean.publication import read_together
 from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
-from eigenclean.review.source import reopen_source
+from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources.layouts.registry import is_layout
@@ -58,8 +58,13 @@ class Review:
     why = RenamedAttribute("explanation")
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, source: str | None = None) -> "Review":
-        """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them."""
+    def open(
+        cls, folder: str | os.PathLike[str], *, source: str | None = None, choices: DataChoices | None = None
+    ) -> "Review":
+        """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them.
+
+        ``choices`` are what the run, which may be somebody else's, may not decide about its data.
+        """
         folder = Path(folder)
         verdict, summary = read_together(
             folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
@@ -68,11 +73,17 @@ class Review:
         if not data_hash:
             raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
         suspects = Suspects.of(verdict)
-        record = dict(summary.get("source") or {})
+        recorded = summary.get("source")
+        record = dict(recorded) if isinstance(recorded, dict) else {}
         if source is not None:
             record |= {"name": source, "folder": os.getcwd()}
         reopened = reopen_source(
-            record, summary.get("embedding"), folder=folder, suspects=suspects, data_hash=data_hash
+            record,
+            summary.get("embedding"),
+            folder=folder,
+            suspects=suspects,
+            data_hash=data_hash,
+            choices=choices,
         )
         return cls(
             folder=folder,
@@ -203,7 +214,7 @@ def default_reviewer() -> str:
 def _read_summary(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = parse_json(path.read_text(encoding="utf-8"))
     except OSError:
         raise InvalidData(f"there is no {path}; run `eigenclean detect --out {folder}` again") from None
     except ValueError:

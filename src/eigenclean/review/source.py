@@ -4,6 +4,7 @@ A run can be reviewed without its source. So nothing here raises when the data a
 missing is left out, and a note says why.
 """
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,30 @@ from typing import Any
 import numpy as np
 
 from eigenclean.errors import EigencleanError
+from eigenclean.paths import FOLLOW
 from eigenclean.review.explanation import FILE, Explanation, explain, load_explanation, save_explanation
 from eigenclean.review.images import SampleImages
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources import Source
 from eigenclean.sources.record import reopen
-from eigenclean.verdict import Verdict
+from eigenclean.verdict import SUMMARY, Verdict
+
+
+@dataclass(frozen=True)
+class DataChoices:
+    """What the user says about the data of a run, because a run of somebody else may not decide it.
+
+    Attributes:
+        encoder: what turns images and texts into features; None for that of the run, if it is a bundled one.
+        cache: folder of features that were computed before; None for the default.
+        image_root: folder of the images, if it is not below that of the data.
+        follow_links: read links that lead out of the folder of the data.
+    """
+
+    encoder: str | None = None
+    cache: Path | None = None
+    image_root: Path | None = None
+    follow_links: bool = False
 
 
 @dataclass
@@ -37,10 +56,16 @@ class ReopenedSource:
 
 
 def reopen_source(
-    record: dict[str, Any], embedding: Any, *, folder: Path, suspects: Suspects, data_hash: str
+    record: dict[str, Any],
+    embedding: Any,
+    *,
+    folder: Path,
+    suspects: Suspects,
+    data_hash: str,
+    choices: DataChoices | None = None,
 ) -> ReopenedSource:
     """Open the source that ``record`` describes and collect what can be shown of it."""
-    data, notes = _open(record, embedding, suspects.verdict)
+    data, notes = _open(record, embedding, suspects.verdict, folder / SUMMARY, choices or DataChoices())
     reopened = ReopenedSource(data, notes=notes)
     if data is None:
         return reopened
@@ -58,31 +83,46 @@ def reopen_source(
     return reopened
 
 
-def _open(record: dict[str, Any], embedding: Any, verdict: Verdict) -> tuple[Source | None, list[str]]:
+def _open(
+    record: dict[str, Any], embedding: Any, verdict: Verdict, summary: Path, choices: DataChoices
+) -> tuple[Source | None, list[str]]:
     consequence = "so there are no images, texts or neighbours to show"
     notes: list[str] = []
     if not record:
         return None, [f"The run does not say which source it was made from, {consequence}."]
     try:
-        data = reopen(record)
-        if isinstance(embedding, dict):
-            data, notes = _with_features(data, embedding)
+        data = reopen(record, image_root=choices.image_root, follow_links=choices.follow_links)
     except EigencleanError as error:
         return None, [f"The source cannot be opened ({error}), {consequence}."]
+    if isinstance(embedding, dict):
+        data, notes = _with_features(data, embedding, summary, choices)
     same = np.array_equal(data.labels, verdict.labels) and np.array_equal(data.ids, verdict.ids)
     if not same:
-        return None, [f"{record['name']} has other labels or ids now than were judged, {consequence}."]
+        hint = ""
+        if record.get("follow_links") and not choices.follow_links:
+            hint = f"; it was read with {FOLLOW}, so add that if you trust the links in it"
+        return None, [f"{record['name']} has other labels or ids now than were judged, {consequence}{hint}."]
     return data, notes
 
 
-def _with_features(data: Source, embedding: dict[str, Any]) -> tuple[Source, list[str]]:
+def _with_features(
+    data: Source, embedding: dict[str, Any], summary: Path, choices: DataChoices
+) -> tuple[Source, list[str]]:
     """The source with the embedding that was judged; without features when it cannot be recomputed."""
     from eigenclean.features import recompute_features
 
     try:
-        return recompute_features(data, embedding), []
+        embedded = recompute_features(
+            data, embedding, encoder=choices.encoder, cache=choices.cache, by=str(summary)
+        )
     except EigencleanError as error:
+        if choices.encoder is not None:
+            raise  # the user's own mistake, not something that the run lacks
         return data, [f"There are no neighbours to show: {error}."]
+    same = json.loads(json.dumps(embedded.facts()["preprocessing"])) == embedding.get("preprocessing")
+    if same or choices.encoder is None:
+        return embedded, []
+    return embedded, [f"{choices.encoder} is another encoder than that of the run, so there are no neighbours."]
 
 
 def _explanation(
@@ -90,6 +130,8 @@ def _explanation(
 ) -> tuple[Explanation | None, list[str]]:
     key = f"{data_hash} {suspects.key}"
     cached = load_explanation(path, key)
+    if cached is not None and not cached.fits(len(suspects), len(data), len(suspects.classes)):
+        cached = None
     if cached is not None or len(suspects) == 0:
         return cached, []
     try:

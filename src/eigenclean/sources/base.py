@@ -53,6 +53,7 @@ class Source(ABC):
         table: the table that it was read from; None for other formats.
         label_column: name of the label column of that table; None when the labels are not in it.
         files: the files that the rows are read from; empty for what is in memory.
+        skipped_links: names of links that lead out of the folder of the data and were left out.
         splits: names of the splits that the data set has, for ``open_source(..., split=...)``; often none.
     """
 
@@ -64,6 +65,7 @@ class Source(ABC):
     table: "Table | None" = None
     label_column: str | None = None
     files: Sequence[Path] = ()
+    skipped_links: Sequence[str] = ()
     splits: Sequence[str] = ()
 
     @abstractmethod

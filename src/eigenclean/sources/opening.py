@@ -73,6 +73,7 @@ class _Request:
         labels: labels that replace those of the source, or None.
         options: what was said about the columns of a table.
         split: which part of the data set, or None for the default.
+        follow_links: links in a folder may lead out of it.
     """
 
     path: Path
@@ -80,6 +81,7 @@ class _Request:
     labels: Array | None
     options: TableOptions
     split: str | None
+    follow_links: bool = False
 
 
 def open_source(
@@ -94,6 +96,7 @@ def open_source(
     image_root: str | os.PathLike[str] | None = None,
     raw: bool = False,
     split: str | None = None,
+    follow_links: bool = False,
 ) -> Source:
     """Open rows with features (or images, or texts) and labels, wherever they are.
 
@@ -115,6 +118,8 @@ def open_source(
         image_root: folder that paths of images are relative to and stay in; by default that of the table.
         raw: prefer images and texts to numeric columns that were not named.
         split: which split of a data set that has several, such as "test"; by default "train".
+        follow_links: in a folder of data, follow symbolic links that lead out of it; by default images behind such
+            links are left out and listed in ``skipped_links``, and other files are an error.
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
     >>> source.labels, source.features().shape
@@ -136,10 +141,11 @@ def open_source(
         image_column=image_column,
         image_root=None if image_root is None else Path(image_root),
         prefer_raw=raw,
+        follow_links=follow_links,
     )
     separate_labels = None if labels is None else _load_labels(labels)
     if isinstance(source, str | os.PathLike):
-        return _open_path(_Request(Path(source), os.fspath(source), separate_labels, options, split))
+        return _open_path(_Request(Path(source), os.fspath(source), separate_labels, options, split, follow_links))
     _refuse_split(split, name="arrays and frames")
     if is_frame(source):
         return open_table(FrameTable(source), options, labels=separate_labels)
@@ -154,7 +160,7 @@ def _open_path(request: _Request) -> Source:
     exists = os.path.exists(path)
     if not exists and is_layout(name):
         _refuse_columns(request.options, name=name)
-        source = open_layout(name, split=request.split)
+        source = open_layout(name, split=request.split, follow_links=request.follow_links)
         return source if request.labels is None else source.relabelled(request.labels)
     _refuse_split(request.split, name=name)
     if exists:
@@ -187,7 +193,7 @@ def _open_file(request: _Request, *, one_pass: bool) -> Source:
 
 def _open_saved_dataset(request: _Request) -> Source:
     _refuse_split(request.split, name=request.name)
-    table = HuggingFaceTable(request.path, name=request.name)
+    table = HuggingFaceTable(request.path, name=request.name, follow_links=request.follow_links)
     source = open_table(table, _with_image_root(request.options, request.path), labels=request.labels)
     source.files = table.paths
     return source
@@ -195,13 +201,19 @@ def _open_saved_dataset(request: _Request) -> Source:
 
 def _open_image_folder(request: _Request) -> Source:
     _refuse_columns(request.options, name=request.name)
-    return open_image_folder(request.path, name=request.name, split=request.split, labels=request.labels)
+    return open_image_folder(
+        request.path,
+        name=request.name,
+        split=request.split,
+        labels=request.labels,
+        follow_links=request.follow_links,
+    )
 
 
 def _open_shards(request: _Request) -> Source:
     """The files of the folder one after the other; separate labels are for the rows of all of them."""
     _refuse_split(request.split, name=request.name)
-    files = shard_files(request.path, _FILES)
+    files = shard_files(request.path, _FILES, follow_links=request.follow_links)
     check_shards(request.path, [file.name for file in files])
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
     shards: list[Source] = []

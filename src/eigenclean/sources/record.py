@@ -1,11 +1,13 @@
 """Which source a run was made from, as a record that opens it again."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import InvalidData
+from eigenclean.paths import is_inside
 from eigenclean.sources.base import Source
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.sources.opening import open_source
@@ -29,20 +31,49 @@ def source_record(name: str, **options: Any) -> dict[str, Any]:
     return {"name": os.fspath(name), "folder": os.getcwd(), **values}
 
 
-def reopen(record: Mapping[str, Any]) -> Source:
-    """Open the source again: where it was, or by the same name in the current folder."""
-    name, folder = str(record.get("name", "")), Path(str(record.get("folder", "")))
+def reopen(
+    record: Mapping[str, Any], *, image_root: str | os.PathLike[str] | None = None, follow_links: bool = False
+) -> Source:
+    """Open the source again: where it was, or by the same name in the current folder.
+
+    The record may be somebody else's. It says which data to read, and never what may be read beside them: a folder
+    of images outside that of the data, and links that lead out of it, are the user's own to allow.
+
+    Args:
+        record: what `source_record` gave.
+        image_root: folder of the images, if it is not below that of the data.
+        follow_links: see `open_source`.
+    """
     options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
-    if not name:
+    name, folder = record.get("name"), record.get("folder", "")
+    texts = [name, folder, *(value for option, value in options.items() if option != "feature_columns")]
+    columns = options.get("feature_columns", [])
+    texts += [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else [None]
+    if not name or not all(isinstance(text, str) for text in texts):
         raise InvalidData("the run does not say which source it was made from; run `eigenclean detect` again")
-    for base in dict.fromkeys((folder, Path())):
-        path = _placed(name, base)
-        if path is not None:
+    path = name
+    for base in dict.fromkeys((Path(folder), Path())):
+        placed = _placed(name, base)
+        if placed is not None:
+            path = placed
             for option in ("labels", "image_root"):
-                if isinstance(options.get(option), str):
+                if option in options:
                     options[option] = _placed(options[option], base) or options[option]
-            return open_source(path, **options)
-    return open_source(name, **options)  # a bundled data set, or the sentence that says what is missing
+            break
+    if image_root is not None:
+        options["image_root"] = image_root
+    elif "image_root" in options:
+        _check_image_root(Path(path), options["image_root"])
+    # Without a place it is a bundled data set, or the sentence says what is missing.
+    return open_source(path, **options, follow_links=follow_links)
+
+
+def _check_image_root(path: Path, image_root: str) -> None:
+    if not is_inside(path if path.is_dir() else path.parent, image_root):
+        raise InvalidData(
+            f"the images of {path} are said to be in {image_root}, outside its folder; if that is right, add "
+            f"--image-root {shlex.quote(image_root)}"
+        )
 
 
 def _placed(name: str, base: Path) -> str | None:

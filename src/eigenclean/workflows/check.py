@@ -59,7 +59,7 @@ def check_run(run: Path, request: CheckRequest) -> Gate:
 def check_source(source: str, request: CheckRequest, *, notify: Notify = ignore) -> Gate:
     """Judge a source and check the verdict; nothing is written."""
     assert request.detector is not None
-    data = request.reading.open(source, raw=request.embedding.encoder is not None)
+    data = request.reading.open(source, raw=request.embedding.encoder is not None, notify=notify)
     settled = removed = None
     if request.patch is not None:
         decisions = request.patch.decisions(data)

@@ -14,7 +14,7 @@ from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.engines import ENGINES, Job
-from eigenclean.workflows.options import Notify, SourceOptions, ignore
+from eigenclean.workflows.options import Notify, SourceOptions, ignore, link_facts
 from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
 
 AUTO = "auto"
@@ -106,12 +106,12 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     """
     detectors = _detectors(request)
     engine = _engine(request, detectors)
-    data = request.reading.open(request.source, raw=request.embedding.encoder is not None)
-    facts: dict[str, Any] = {"source": request.reading.record(request.source)}
+    data = request.reading.open(request.source, raw=request.embedding.encoder is not None, notify=notify)
+    facts: dict[str, Any] = {"source": request.reading.record(request.source), **link_facts(data)}
     with results_folder(request.folder) as folder:
         if request.embedding.needed_for(data):
             data = embedded = embed(data, request.embedding, notify=notify)
-            facts["embedding"] = {**embedded.facts(), "again": request.embedding.record(embedded)}
+            facts["embedding"] = {**embedded.facts(), "options": request.embedding.record(embedded)}
         job = Job(
             data,
             detectors,

@@ -31,6 +31,8 @@ def export_run(
     *,
     all_rows: bool | None = None,
     images: Path | None = None,
+    image_root: Path | None = None,
+    follow_links: bool = False,
     notify: Notify = ignore,
 ) -> Exported:
     """Write the verdict in the folder ``run`` for the tool ``to``.
@@ -41,6 +43,8 @@ def export_run(
         out: the file to write.
         all_rows: all samples in their order, or the flagged ones, worst first; None for what the tool is used for.
         images: folder in which the ids are names of image files.
+        image_root: folder of the images of the run, if it is not below that of its data.
+        follow_links: read links that lead out of the folder of the data.
         notify: told when texts and images are left out, because the data have changed.
     """
     check_name(to, EXPORTS, by="eigenclean export", what="--to")
@@ -49,7 +53,7 @@ def export_run(
     verdict, summary = read_together(run, [FILE, SUMMARY], lambda: (Verdict.load(run), _summary(run)))
     everything = export.everything if all_rows is None else all_rows
     rows = np.arange(len(verdict)) if everything else verdict.suspects()
-    export.write(Rows(verdict, rows, _source(summary, notify), images), out)
+    export.write(Rows(verdict, rows, _source(summary, image_root, follow_links, notify), images), out)
     return Exported(len(rows), everything)
 
 
@@ -61,7 +65,7 @@ def _summary(run: Path) -> Any:
         return None
 
 
-def _source(summary: Any, notify: Notify) -> Source | None:
+def _source(summary: Any, image_root: Path | None, follow_links: bool, notify: Notify) -> Source | None:
     """The data of the run, for their texts and images, if they can be opened and have not changed."""
     if not isinstance(summary, dict):
         return None
@@ -69,7 +73,7 @@ def _source(summary: Any, notify: Notify) -> Source | None:
         record = summary.get("source")
         if not isinstance(record, dict):
             return None
-        source = reopen(record)
+        source = reopen(record, image_root=image_root, follow_links=follow_links)
         if source.data_hash() != summary.get("data_hash"):
             notify(f"note: {source.name} has changed since the run, so its texts and images are left out")
             return None

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.patch import Patch
+from eigenclean.paths import FOLLOW
 from eigenclean.sources import Source, open_source, source_record
 from eigenclean.sources.relabel import ReviewedLabels, reviewed_labels
 
 # Takes one message: the command line prints it, Python code may do what it likes.
 Notify = Callable[[str], None]
+
+
+MAX_LISTED = 1000  # links that a summary lists
 
 
 def ignore(message: str) -> None:
@@ -28,10 +32,14 @@ class SourceOptions:
     text_column: str | None = None
     image_column: str | None = None
     image_root: Path | None = None
+    follow_links: bool = False
 
-    def open(self, source: str, *, raw: bool = False, split: str | None = None) -> Source:
-        """Open a source; with ``raw`` as images or texts, though it may have features."""
-        return open_source(
+    def open(self, source: str, *, raw: bool = False, split: str | None = None, notify: Notify = ignore) -> Source:
+        """Open a source; with ``raw`` as images or texts, though it may have features.
+
+        ``notify`` is told about links that lead out of the folder of the data and were left out.
+        """
+        data = open_source(
             source,
             labels=self.labels,
             label_column=self.label_column,
@@ -42,11 +50,26 @@ class SourceOptions:
             image_root=self.image_root,
             raw=raw,
             split=split,
+            follow_links=self.follow_links,
         )
+        if data.skipped_links:
+            n = len(data.skipped_links)
+            notify(
+                f"{n} link{'s' * (n != 1)} out of {data.name} {'is' if n == 1 else 'are'} left out, such as "
+                f"{data.skipped_links[0]}; {FOLLOW} reads what {'it leads' if n == 1 else 'they lead'} to"
+            )
+        return data
 
     def record(self, source: str) -> dict[str, Any]:
         """The source and these options for ``summary.json``, so that review and export can open it again."""
-        return source_record(source, **vars(self))
+        return source_record(source, **{**vars(self), "follow_links": self.follow_links or None})
+
+
+def link_facts(data: Source) -> dict[str, Any]:
+    """The entry of a summary about links that lead out of the folder of the data; empty when there are none."""
+    if not data.skipped_links:
+        return {}
+    return {"skipped_links": {"n": len(data.skipped_links), "names": list(data.skipped_links[:MAX_LISTED])}}
 
 
 @dataclass(frozen=True)

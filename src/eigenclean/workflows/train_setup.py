@@ -10,7 +10,7 @@ from eigenclean.names import check_name
 from eigenclean.nets import NETS, takes_images
 from eigenclean.sources import Source
 from eigenclean.train import RECIPES, Recipe, recipe, with_settings
-from eigenclean.workflows.options import SourceOptions
+from eigenclean.workflows.options import Notify, SourceOptions, ignore
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def build_recipe(
 
 
 def open_training_sources(
-    source: str, test: str | None, reading: SourceOptions, *, use_validation_split: bool
+    source: str, test: str | None, reading: SourceOptions, *, use_validation_split: bool, notify: Notify = ignore
 ) -> TrainingSources:
     """Open the data and, where the source has splits of its own and none was named, its validation and test splits.
 
@@ -63,8 +63,9 @@ def open_training_sources(
         test: the data to test on; None for the test split of the source.
         reading: how the source is opened; its file of labels is about the source alone.
         use_validation_split: whether the validation split is wanted.
+        notify: told about links that are left out.
     """
-    data = reading.open(source)
+    data = reading.open(source, notify=notify)
     splits = data.splits if "split=" not in source else ()
     columns = replace(reading, labels=None)
     validation = columns.open(source, split="val") if use_validation_split and "val" in splits else None

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.images.files import ImageFiles, check_inside
+from eigenclean.paths import check_relative
+from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.images.lazy import LazyImages
 
 
@@ -46,8 +47,11 @@ class ImageCells(LazyImages):
         return f"{self.by}, row {row}"
 
 
-def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str) -> LazyImages:
-    """The images of a column: paths below ``root``, bytes, or a struct of ``bytes`` and ``path``."""
+def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str, follow_links: bool = False) -> LazyImages:
+    """The images of a column: paths below ``root``, bytes, or a struct of ``bytes`` and ``path``.
+
+    A link that leads out of ``root`` is an error when that image is read, unless ``follow_links`` says otherwise.
+    """
     kind: Any = column.type
     if pa.types.is_struct(kind):
         fields = {field.name: number for number, field in enumerate(kind)}
@@ -56,7 +60,7 @@ def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str) -> Lazy
         if encoded is not None and encoded.null_count == 0:
             return ImageCells(encoded, by=by)  # whatever its paths say: they may be of another machine
         if "path" in fields:
-            files = _files(_field(chunks, fields["path"], kind), root, by)
+            files = _files(_field(chunks, fields["path"], kind), root, by, follow_links)
             return (
                 files
                 if encoded is None or encoded.null_count == len(encoded)
@@ -67,15 +71,16 @@ def image_column(column: "pa.ChunkedArray[Any]", *, root: Path, by: str) -> Lazy
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return ImageCells(column, by=by)
     if str(kind) in ("string", "large_string", "string_view"):
-        return _files(column, root, by)
+        return _files(column, root, by, follow_links)
     raise InvalidData(
         f"{by}: images must be paths, encoded bytes or a struct of bytes and path, but the column holds {kind}"
     )
 
 
-def _files(column: "pa.ChunkedArray[Any]", root: Path, by: str) -> ImageFiles:
+def _files(column: "pa.ChunkedArray[Any]", root: Path, by: str, follow_links: bool) -> ImageFiles:
     names = ["" if cell is None else str(cell) for cell in column.to_pylist()]
-    return ImageFiles(root, np.array([_below(name, root, row, by) for row, name in enumerate(names)]))
+    below = np.array([_below(name, root, row, by) for row, name in enumerate(names)])
+    return ImageFiles(root, below, follow_links=follow_links)
 
 
 def _field(chunks: list[Any], number: int, kind: Any) -> "pa.ChunkedArray[Any]":
@@ -94,4 +99,4 @@ def _below(name: str, root: Path, row: int, by: str) -> str:
                 f"{by}, row {row}: images must lie below {root.absolute()}, got {name!r}; say where they are with "
                 "--image-root"
             ) from None
-    return check_inside(name, by=f"{by}, row {row}")
+    return check_relative(name, by=f"{by}, row {row}")

@@ -29,6 +29,7 @@ def open_clothing1m(
     subset: int | None = None,
     seed: int = 0,
     resize: int | None = 256,
+    follow_links: bool = False,
 ) -> ImageSource:
     """One split: "train" has the noisy labels, the others the checked ones.
 
@@ -39,6 +40,7 @@ def open_clothing1m(
         subset: None, or the size of a random subset with as many images of each (given) class as of any other.
         seed: of that subset.
         resize: see `ImageFiles`.
+        follow_links: links may lead out of the folder.
     """
     keys_file, labels_file = _SPLITS[choose_split(split, [*_SPLITS], by=name)]
     keys = read_names(_list(path, keys_file))
@@ -52,7 +54,7 @@ def open_clothing1m(
     if subset is not None:
         chosen = balanced_subset(labels, subset, n_classes=N_CLASSES, seed=seed, by="clothing1m")
         names, labels = names[chosen], labels[chosen]
-    files = ImageFiles(path, _located(path, names), resize=resize)
+    files = ImageFiles(path, _located(path, names), resize=resize, follow_links=follow_links)
     return ImageSource(name, files, labels, ids=names, splits=[*_SPLITS])
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.images.files import check_inside
+from eigenclean.paths import check_relative
 from eigenclean.sources.read_errors import explain_read_errors
 
 
@@ -18,7 +18,7 @@ def read_names(path: Path) -> list[str]:
     """One name per line, checked; empty lines are passed over."""
     names = []
     for number, line in _lines(path):
-        names.append(check_inside(line, by=f"{path}, line {number}"))
+        names.append(check_relative(line, by=f"{path}, line {number}"))
     return names
 
 
@@ -31,7 +31,7 @@ def read_numbered(path: Path, n_classes: int) -> dict[str, int]:
             raise InvalidData(
                 f"{path}, line {number}: must be a name and a class from 0 to {n_classes - 1}, got {line[:80]!r}"
             )
-        numbers[check_inside(name.rstrip(), by=f"{path}, line {number}")] = int(code)
+        numbers[check_relative(name.rstrip(), by=f"{path}, line {number}")] = int(code)
     return numbers
 
 

@@ -28,7 +28,8 @@ LAYOUTS: dict[str, Callable[..., ImageSource]] = {
     "folder": open_image_folder,
 }
 _NAMED = re.compile(r"(?P<layout>[a-z][a-z0-9-]+):(?P<path>[^?]+)(\?(?P<options>.*))?", re.DOTALL)
-_NO_OPTIONS = ("path", "name", "split", "labels")  # arguments of readers that cannot be set after the question mark
+# Arguments of readers that cannot be set after the question mark.
+_NO_OPTIONS = ("path", "name", "split", "labels", "follow_links")
 
 
 def is_layout(name: str) -> bool:
@@ -41,7 +42,7 @@ def is_layout(name: str) -> bool:
     return match is not None and match["layout"] in LAYOUTS
 
 
-def open_layout(name: str, *, split: str | None = None) -> ImageSource:
+def open_layout(name: str, *, split: str | None = None, follow_links: bool = False) -> ImageSource:
     """Open ``LAYOUT:PATH``, or with options ``LAYOUT:PATH?split=test&resize=64``."""
     match = _NAMED.fullmatch(name)
     assert match is not None  # by is_layout
@@ -55,6 +56,8 @@ def open_layout(name: str, *, split: str | None = None) -> ImageSource:
     if not path.is_dir():
         raise InvalidData(f"there is no folder {path}; check the path after {layout}:")
     options.setdefault("split", split)
+    if "follow_links" in signature(read).parameters:  # not for layouts of a few files with fixed names
+        options["follow_links"] = follow_links
     return read(path, name=name, **options)
 
 

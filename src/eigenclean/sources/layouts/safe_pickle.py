@@ -2,13 +2,11 @@
 
 PyTorch's ``.pt`` files and CIFAR's python version are pickles, and a pickle may call any function it names. Here a
 name stands for one of a few inert stand-ins or is refused, so that nothing from the file is ever executed, not even
-NumPy's own unpickling.
+NumPy's own unpickling; Python's unpickler is not used either.
 """
 
-import io
-import pickle
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,23 +15,24 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
+from eigenclean.sources.layouts.pickle_data import UnknownName, load
 
-LARGEST = (
-    1 << 28
-)  # bytes; CIFAR-100's images have 155 MB, CIFAR-N's labels 2.5, and a zip archive can claim anything
+_MAX_CODE = 16  # characters of a type, such as "<U12"
+_MAX_NAME = 64  # characters of the name of an array
+# Bytes; CIFAR-100's images have 155 MB, CIFAR-N's labels 2.5, and a zip archive can claim anything.
+LARGEST = 1 << 28
 
 
 class _PickledDtype:
     """Stands for ``numpy.dtype``: remembers what the file says."""
 
-    code: str = ""
     byte_order: str = "="
 
     def __init__(self, code: str | bytes = "", *_: object) -> None:
-        self.code = _text(code)
+        self.code = _short_text(code)
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.byte_order = _text(state[1])
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        self.byte_order = _short_text(state[1])
 
     def to_numpy(self) -> np.dtype[Any]:
         dtype = np.dtype(f"{self.byte_order}{self.code}")
@@ -50,40 +49,51 @@ class _PickledArray:
     def __init__(self, *_: object) -> None:
         pass
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def set_state(self, state: tuple[Any, ...]) -> None:
         self.state = state
 
     def to_numpy(self) -> Array:
         _, shape, dtype, by_column, values = self.state
-        return np.frombuffer(values, dtype=dtype.to_numpy()).reshape(shape, order="F" if by_column else "C")
+        content = values.to_bytes() if isinstance(values, _EncodedText) else values
+        return np.frombuffer(content, dtype=dtype.to_numpy()).reshape(shape, order="F" if by_column else "C")
 
 
-class _Refused(Exception):
-    """The pickle names something that is not part of an array."""
+class _EncodedText:
+    """Stands for many bytes that are written as text: they are made once, however often they are named."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def to_bytes(self) -> bytes:
+        return self._text.encode("latin-1")
 
 
-_STAND_INS: dict[str, object] = {
+def _encoded(text: Any, encoding: Any) -> bytes | _EncodedText:
+    """Stands for ``_codecs.encode``, with which old pickles write bytes."""
+    if type(text) is not str or _short_text(encoding) not in ("latin1", "latin-1"):
+        raise TypeError("bytes are written as Latin-1")
+    return text.encode("latin-1") if len(text) <= _MAX_NAME else _EncodedText(text)
+
+
+def _ndarray(*_: object) -> None:
+    """Stands for ``numpy.ndarray``, which is only handed to ``_reconstruct``."""
+
+
+_STAND_INS: dict[str, Callable[..., Any]] = {
     "numpy.core.multiarray._reconstruct": _PickledArray,  # written by NumPy 1
     "numpy._core.multiarray._reconstruct": _PickledArray,  # written by NumPy 2
-    "numpy.ndarray": "numpy.ndarray",  # only ever handed to _reconstruct, which does not look
+    "numpy.ndarray": _ndarray,
     "numpy.dtype": _PickledDtype,
-    "_codecs.encode": str.encode,  # old pickles write bytes as text to encode
+    "_codecs.encode": _encoded,
+    "__builtin__.bytes": lambda: b"",  # how old pickles write empty bytes
 }
-
-
-class _ArrayUnpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str, /) -> Any:
-        try:
-            return _STAND_INS[f"{module}.{name}"]
-        except KeyError:
-            raise _Refused(f"{module}.{name}") from None
 
 
 def read_pickled_arrays(path: Path) -> dict[str, Array]:
     """The arrays by name in a ``.pt`` file (a zip archive around a pickle, or a bare pickle)."""
     with _explained(path, ".pt file of arrays by name"):
-        loaded = _ArrayUnpickler(io.BytesIO(_pickle_bytes(path))).load()
-        return {str(name): value.to_numpy() for name, value in loaded.items()}
+        loaded = load(_pickle_bytes(path), _STAND_INS)
+        return {_text(name): value.to_numpy() for name, value in loaded.items()}
 
 
 def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
@@ -92,7 +102,7 @@ def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
     Other entries, such as names of files, are passed over; a wanted one that is missing is an error.
     """
     with _explained(path, "batch of the python version"):
-        loaded = _ArrayUnpickler(io.BytesIO(_pickle_bytes(path)), encoding="bytes").load()
+        loaded = load(_pickle_bytes(path), _STAND_INS)
         entries = {_text(name): value for name, value in loaded.items()}
         return {name: _numbers(entries[name]) for name in wanted}
 
@@ -105,6 +115,12 @@ def _numbers(value: Any) -> Array:
     return np.array(value, dtype=np.int64)
 
 
+def _short_text(value: Any) -> str:
+    if type(value) not in (str, bytes) or len(value) > _MAX_CODE:
+        raise TypeError("codes of types are short")
+    return _text(value)
+
+
 def _text(value: str | bytes) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
@@ -113,7 +129,7 @@ def _text(value: str | bytes) -> str:
 def _explained(path: Path, kind: str) -> Iterator[None]:
     try:
         yield
-    except _Refused as refused:
+    except UnknownName as refused:
         raise InvalidData(
             f"{path} contains something other than arrays ({refused}); it is not opened, because a pickle may "
             "run any code; save its arrays as .npz instead"

@@ -14,7 +14,13 @@ _SPLITS = ("train", "val", "imagenet")
 
 
 def open_webvision(
-    path: Path, *, name: str, split: str | None = None, classes: int = N_CLASSES, resize: int | None = 320
+    path: Path,
+    *,
+    name: str,
+    split: str | None = None,
+    classes: int = N_CLASSES,
+    resize: int | None = 320,
+    follow_links: bool = False,
 ) -> ImageSource:
     """One split of the first ``classes`` classes, numbered as WebVision does.
 
@@ -25,6 +31,7 @@ def open_webvision(
             folders ``imagenet/val/0``, ``1``, … or listed in ``imagenet/imagenet_val.txt``.
         classes: how many; 50 for mini-WebVision.
         resize: see `ImageFiles`.
+        follow_links: links may lead out of the folder.
     """
     if type(classes) is not int or not 2 <= classes <= N_CLASSES:
         raise InvalidOption(f"{name}: classes must be from 2 to {N_CLASSES}, got {classes!r}")
@@ -35,14 +42,15 @@ def open_webvision(
         raise InvalidData(f"{name}: the split {chosen} has no images of the first {classes} classes")
     names = np.array([file for file, _ in rows])
     labels = np.array([number for _, number in rows], dtype=np.int64)
-    return ImageSource(name, ImageFiles(root, names, resize=resize), labels, ids=names, splits=_SPLITS)
+    images = ImageFiles(root, names, resize=resize, boundary=path, follow_links=follow_links)
+    return ImageSource(name, images, labels, ids=names, splits=_SPLITS)
 
 
 def open_mini_webvision(
-    path: Path, *, name: str, split: str | None = None, resize: int | None = 320
+    path: Path, *, name: str, split: str | None = None, resize: int | None = 320, follow_links: bool = False
 ) -> ImageSource:
     """The first 50 classes, as in the tables."""
-    return open_webvision(path, name=name, split=split, classes=N_MINI, resize=resize)
+    return open_webvision(path, name=name, split=split, classes=N_MINI, resize=resize, follow_links=follow_links)
 
 
 def _train(path: Path) -> tuple[Path, dict[str, int]]:

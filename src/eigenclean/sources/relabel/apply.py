@@ -10,12 +10,13 @@ import numpy as np
 
 from eigenclean.deprecation import renamed_arguments
 from eigenclean.errors import InvalidOption
+from eigenclean.files import sweep
 from eigenclean.patch import RELABEL, Patch
 from eigenclean.sources.base import Source
 from eigenclean.sources.images.files import ImageFiles
-from eigenclean.sources.relabel.folder import is_class_folder, move_images
+from eigenclean.sources.relabel.folder import MOVED, is_class_folder, move_images
 from eigenclean.sources.relabel.matching import PatchMatch, match_patch, replace_labels
-from eigenclean.sources.relabel.update import LabelUpdate
+from eigenclean.sources.relabel.update import LabelUpdate, undo_log_path
 from eigenclean.sources.relabel.writers import (
     label_writer,
     write_file,
@@ -23,7 +24,7 @@ from eigenclean.sources.relabel.writers import (
     write_manifest,
     write_saved_dataset,
 )
-from eigenclean.sources.tabular.hf import HuggingFaceTable
+from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
 
 
 @renamed_arguments(back="revert")
@@ -50,9 +51,11 @@ def apply_patch(
         name: what to call the patch in messages.
 
     Files are replaced by one rename. A folder changes file by file; if that is interrupted, calling it again does
-    the rest. Applying a patch twice is the same as applying it once.
+    the rest. Applying a patch twice is the same as applying it once. Temporary files of an earlier call whose
+    process was killed are removed.
     """
     path, out = Path(path), Path(out)
+    _remove_leftovers(source, out.resolve())
     match = match_patch(source, patch, by_id=by_id, name=name)
     is_pending = patch.is_(RELABEL) & (match.is_applied == revert)
     before, after = (patch.new, patch.old) if revert else (patch.old, patch.new)
@@ -76,7 +79,7 @@ def _write(
     in_place, suffix = _is_same_place(path, out), out.suffix.lower()
     if in_place and is_class_folder(source):
         assert match.locations is not None and isinstance(source.images, ImageFiles)
-        move_images(source.images.root, source.ids, patch, match.locations, revert=revert)
+        move_images(source.images, source.ids, patch, match.locations, revert=revert)
     elif isinstance(source.table, HuggingFaceTable) and suffix == "":
         write_saved_dataset(source, path, out, update, _fingerprint_suffix(patch))
     elif (write := label_writer(source, path)) is not None and suffix == path.suffix.lower():
@@ -87,6 +90,14 @@ def _write(
         write_manifest(out, source.ids, replace_labels(source.labels, update.rows, update.after))
     else:
         raise InvalidOption(_refusal(source, path, in_place=in_place))
+
+
+def _remove_leftovers(source: Source, out: Path) -> None:
+    sweep(out.parent, out.name, undo_log_path(out).name)
+    if isinstance(source.images, ImageFiles):
+        sweep(source.images.root, MOVED)
+    if isinstance(source.table, HuggingFaceTable):
+        sweep(out, STATE, *(path.name for path in source.table.paths))
 
 
 def _is_same_place(path: Path, out: Path) -> bool:

@@ -84,8 +84,10 @@ def _target_type(
     unit = np.dtype(f"{dtype.kind}1").itemsize
     needed = max(1, *(int(np.char.str_len(texts).max()) for texts in (unchanged, after) if len(texts)))
     logged = undo_log.types
-    if logged and needed * unit <= np.dtype(logged[-1]).itemsize < dtype.itemsize:
-        return np.dtype(logged.pop())
+    earlier = np.dtype(logged[-1]) if logged else dtype
+    if earlier.kind == dtype.kind and needed * unit <= earlier.itemsize < dtype.itemsize:
+        logged.pop()
+        return earlier
     if needed * unit <= dtype.itemsize:
         return dtype
     logged.append(dtype.str)

@@ -43,7 +43,10 @@ def relabel_lines(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog)
             assert match is not None
             if match[2] != str(before):
                 undo_log.log_spelling(id, before, match[2])
-            text = undo_log.pop_spelling(id, after) or str(after)
+            spelling = undo_log.pop_spelling(id, after)
+            text = str(after)
+            if spelling is not None and spelling[:1] != '"' and _spells(spelling.encode(), after):
+                text = spelling
             if text.splitlines() != [text.strip()]:
                 raise InvalidData(f"{path} has one label per line, so it cannot hold the label {text!r}")
             lines[row] = f"{match[1]}{text}{match[3]}"
@@ -101,8 +104,10 @@ def _edit(
                 "it was changed meanwhile, or its quotes are unusual"
             )
         quoted = cell.startswith(b'"')
+        new_cell = _to_cell(after, quoted, delimiter)
         spelling = undo_log.pop_spelling(id, after)
-        new_cell = _to_cell(after, quoted, delimiter) if spelling is None else spelling.encode()
+        if spelling is not None and _is_cell_of(spelling.encode(), after, delimiter):
+            new_cell = spelling.encode()
         if _to_cell(before, new_cell.startswith(b'"'), delimiter) != cell:  # reverting would not restore this cell
             undo_log.log_spelling(id, before, cell.decode())
         file.seek(copied)
@@ -137,6 +142,12 @@ def _spells(cell: bytes, label: object) -> bool:
         return number == label
     except ValueError:
         return text.strip().lower() == str(label).lower()
+
+
+def _is_cell_of(cell: bytes, label: object, delimiter: bytes) -> bool:
+    """Whether the bytes are one cell that spells the label: the log may be damaged, or somebody else's."""
+    outside = re.sub(rb'^"(?:[^"]|"")*+"', b"", cell)
+    return _spells(cell, label) and not any(mark in outside for mark in (b"\r", b"\n", delimiter))
 
 
 def _from_cell(cell: bytes) -> str:

@@ -1,6 +1,9 @@
-"""Folders of class folders of images: a new label means another folder."""
+"""Folders of class folders of images: a new label means another folder.
 
-import json
+Ids and labels of a patch and names in the record of earlier moves may be somebody else's: both ends of every move
+go through `eigenclean.paths.inside` before the first file is touched.
+"""
+
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -9,12 +12,14 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.files import make_folder, write_json
+from eigenclean.files import make_folder, parse_json, write_json
 from eigenclean.patch import Patch
+from eigenclean.paths import check_relative, inside, is_inside
 from eigenclean.sources.base import Source
-from eigenclean.sources.images.files import ImageFiles, check_inside
+from eigenclean.sources.images.files import ImageFiles
 
 MOVED = ".eigenclean-moved.json"  # original name -> current name; hidden, so it is no image and no class
+_MAX_NAME = 255  # bytes, on all usual file systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +54,14 @@ def find_images(root: Path, names: Array, patch: Patch) -> ImageLocations:
     return ImageLocations(np.array(current, dtype=np.str_), np.array(is_moved, dtype=bool))
 
 
-def move_images(root: Path, names: Array, patch: Patch, locations: ImageLocations, *, revert: bool) -> None:
+def move_images(images: ImageFiles, names: Array, patch: Patch, locations: ImageLocations, *, revert: bool) -> None:
     """Move the images to the folders of their new labels, or ``revert`` that; one rename each, so none is lost.
 
     A file keeps its name, unless the other folder has such a file: then the old label is added to it
     (``dog/1.from-cat.png``). All moves are recorded before the first one, so that a call after an interruption does
-    the rest.
+    the rest. A link to a folder outside is not followed, unless the images were opened with ``follow_links``.
     """
+    root, follow_links = images.root, images.follow_links
     taken = {*names.tolist(), *patch.ids.tolist()}  # names in the patch stay reserved: reverting needs them
     moves: list[tuple[str, str]] = []
     recorded = _read_moves(root)
@@ -70,7 +76,9 @@ def move_images(root: Path, names: Array, patch: Patch, locations: ImageLocation
         if old == new or is_moved != revert:
             continue
         target = id if revert else _target(root, id, old, new, taken)
-        if (root / target).exists():
+        for end in (current, target):
+            inside(root, end, by="patch", follow_links=follow_links)
+        if os.path.lexists(root / target):
             raise InvalidData(
                 f"{root}: {current} should become {target}, but that is there already; nothing was moved"
             )
@@ -89,24 +97,26 @@ def move_images(root: Path, names: Array, patch: Patch, locations: ImageLocation
                 "solved"
             ) from None
     if revert:
-        _drop_reverted(root, recorded)
+        _drop_reverted(root, recorded, follow_links)
 
 
 def _target(root: Path, id: str, old: str, new: str, taken: set[str]) -> str:
-    if new.startswith(".") or "/" in new or "\\" in new:
+    if new.startswith(".") or "/" in new or "\\" in new or len(new.encode()) > _MAX_NAME:
         raise InvalidData(f"labels of images are names of folders, which {new!r} cannot be; nothing was moved")
-    target = PurePosixPath(new, *PurePosixPath(check_inside(id, by="patch")).parts[1:])
-    if target.as_posix() not in taken and not (root / target).exists():
+    target = PurePosixPath(new, *PurePosixPath(check_relative(id, by="patch")).parts[1:])
+    if target.as_posix() not in taken and not os.path.lexists(root / target):
         return target.as_posix()
     return target.with_name(f"{target.stem}.from-{old}{target.suffix}").as_posix()
 
 
-def _drop_reverted(root: Path, recorded: dict[str, str]) -> None:
+def _drop_reverted(root: Path, recorded: dict[str, str], follow_links: bool) -> None:
     """Remove the images that have been moved back from the record, and the folders that are empty without them."""
-    reverted = [id for id, target in recorded.items() if not (root / target).exists()]
+    reverted = [id for id, target in recorded.items() if not os.path.lexists(root / target)]
     for id in reverted:
         folder = (root / recorded.pop(id)).parent
-        while folder != root and folder.is_dir() and not any(folder.iterdir()):
+        if not follow_links and not is_inside(root, folder):
+            continue
+        while folder != root and folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             folder.rmdir()
             folder = folder.parent
     if recorded:
@@ -117,10 +127,13 @@ def _drop_reverted(root: Path, recorded: dict[str, str]) -> None:
 
 def _read_moves(root: Path) -> dict[str, str]:
     """The current names of moved images by their original names."""
+    path = root / MOVED
     try:
-        record = json.loads((root / MOVED).read_text(encoding="utf-8"))
-        return {str(id): check_inside(str(target), by=MOVED) for id, target in record.items()}
+        record = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, AttributeError):
-        raise InvalidData(f"{root / MOVED}, which says where images were moved from, cannot be read") from None
+    except (OSError, ValueError):
+        record = None
+    if not isinstance(record, dict) or not all(isinstance(target, str) for target in record.values()):
+        raise InvalidData(f"{path}, which says where images were moved from, cannot be read")
+    return {check_relative(id, by=str(path)): check_relative(target, by=str(path)) for id, target in record.items()}

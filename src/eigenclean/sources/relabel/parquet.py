@@ -53,7 +53,9 @@ def _schema(file: pq.ParquetFile) -> pa.Schema:
     if stored is None:
         return file.schema_arrow
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored)))
-    return schema.with_metadata(file.schema_arrow.metadata)
+    metadata = file.schema_arrow.metadata
+    # Given None, pyarrow 26 stores empty metadata, which makes the file some bytes longer.
+    return schema.remove_metadata() if metadata is None else schema.with_metadata(metadata)
 
 
 def _settings(file: pq.ParquetFile) -> dict[str, Any]:

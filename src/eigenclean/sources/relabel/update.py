@@ -5,14 +5,15 @@ and an array of texts may be wider than its longest one. ``FILE.undo.json`` keep
 restores the same bytes.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eigenclean.arrays import Array, Ints
-from eigenclean.files import write_json
+from eigenclean.files import parse_json, write_json
 
 _CELLS, _TYPES = "cells", "types"
 
@@ -54,9 +55,10 @@ class UndoLog:
     def load(cls, path: Path) -> "UndoLog":
         """The log beside the file ``path``; empty when there is none, or it is damaged."""
         try:
-            record = json.loads(_log_path(path).read_text(encoding="utf-8"))
+            record = parse_json(undo_log_path(path).read_text(encoding="utf-8"))
             cells = {(entry["id"], entry["label"]): str(entry["cell"]) for entry in record[_CELLS]}
-            return cls(cells, [str(kind) for kind in record[_TYPES]])
+            "".join(cells.values()).encode()  # ValueError for what no text file can hold
+            return cls(cells, [np.dtype(str(kind)).str for kind in record[_TYPES]])
         except (OSError, ValueError, KeyError, TypeError):
             return cls()  # only spellings are lost: the labels themselves are in the patch
 
@@ -78,11 +80,12 @@ class UndoLog:
         if ahead_of_data:
             cells, types = {**self._loaded[0], **cells}, max(self._loaded[1], types, key=len)
         if not cells and not types:
-            _log_path(path).unlink(missing_ok=True)
+            undo_log_path(path).unlink(missing_ok=True)
             return
         entries = [{"id": id, "label": label, "cell": cell} for (id, label), cell in cells.items()]
-        write_json(_log_path(path), {_CELLS: entries, _TYPES: types})
+        write_json(undo_log_path(path), {_CELLS: entries, _TYPES: types})
 
 
-def _log_path(path: Path) -> Path:
+def undo_log_path(path: Path) -> Path:
+    """Where the log of the file ``path`` is."""
     return path.with_name(f"{path.name}.undo.json")

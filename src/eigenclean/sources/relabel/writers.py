@@ -4,10 +4,8 @@ A new format is one file and one line: a function in `LABEL_WRITERS` for labels 
 `COLUMN_WRITERS` for labels in a column.
 """
 
-import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,7 +17,7 @@ import pyarrow.csv
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidOption
-from eigenclean.files import make_folder, replacing, write_json
+from eigenclean.files import parse_json, replacing, temporary_beside, write_json
 from eigenclean.sources.base import Source
 from eigenclean.sources.relabel.arrays import relabel_npy, relabel_npz
 from eigenclean.sources.relabel.delimited import relabel_csv, relabel_label_csv, relabel_lines
@@ -99,16 +97,12 @@ def write_saved_dataset(source: Source, folder: Path, out: Path, update: LabelUp
         return
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidOption(f"cannot write the data set to {out}: it is there already; choose another place")
-    make_folder(out.parent)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
-    try:
-        shutil.copytree(folder, temporary, dirs_exist_ok=True)
+    with temporary_beside(out) as temporary:
+        shutil.copytree(folder, temporary, symlinks=True)  # what a link leads to may be anything
         _rewrite_dataset(source, temporary, update, suffix)
         if out.exists():
             out.rmdir()
         os.rename(temporary, out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _rewrite_dataset(source: Source, folder: Path, update: LabelUpdate, suffix: str) -> None:
@@ -122,7 +116,7 @@ def _rewrite_dataset(source: Source, folder: Path, update: LabelUpdate, suffix: 
                 path, temporary, update, column=column, class_names=table.class_names().get(column), start=start
             )
     if (folder / STATE).is_file():
-        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        state = parse_json((folder / STATE).read_text(encoding="utf-8"))
         old = str(state.get("_fingerprint", ""))
         new = old.removesuffix(suffix) if old.endswith(suffix) else f"{old}{suffix}"[-_MAX_FINGERPRINT:]
         write_json(folder / STATE, {**state, "_fingerprint": new})

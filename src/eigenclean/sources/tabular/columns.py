@@ -32,6 +32,7 @@ class TableOptions:
         image_column: column of images.
         image_root: folder that paths of images are relative to.
         prefer_raw: prefer images and texts to numeric columns that were not named.
+        follow_links: paths of images may be links that lead out of that folder.
     """
 
     label_column: str | None = None
@@ -41,6 +42,7 @@ class TableOptions:
     image_column: str | None = None
     image_root: Path | None = None
     prefer_raw: bool = False
+    follow_links: bool = False
 
     def set_options(self) -> list[str]:
         """Names of the options that only tables have and that were given.
@@ -48,7 +50,7 @@ class TableOptions:
         >>> TableOptions(id_column="key").set_options()
         ['id_column']
         """
-        names = [field.name for field in fields(self) if field.name != "prefer_raw"]
+        names = [field.name for field in fields(self) if field.name not in ("prefer_raw", "follow_links")]
         return [name for name in names if getattr(self, name) is not None]
 
 

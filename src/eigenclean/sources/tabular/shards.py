@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints, check_ids, check_labels, not_finite
 from eigenclean.errors import InvalidData
+from eigenclean.paths import refuse_links_out
 from eigenclean.sources.base import Reader, Source
 from eigenclean.sources.tabular.column_arrays import regroup
 
@@ -108,13 +109,19 @@ class ShardReader(Reader):
         return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
 
 
-def shard_files(folder: Path, suffixes: Sequence[str]) -> list[Path]:
-    """The files of the folder that may be shards, in the order of their names, 2 before 10; of one kind only."""
+def shard_files(folder: Path, suffixes: Sequence[str], *, follow_links: bool = True) -> list[Path]:
+    """The files of the folder that may be shards, in the order of their names, 2 before 10; of one kind only.
+
+    Without ``follow_links``, a link that leads out of the folder is an error: rows must not be missing silently.
+    """
     files = [
         path
         for path in folder.iterdir()
         if path.suffix.lower() in suffixes and not path.name.startswith((".", "_")) and path.is_file()
     ]
+    if not follow_links:
+        for path in files:
+            refuse_links_out(folder, path, by="shard")
     kinds = sorted({path.suffix.lower() for path in files})
     if len(kinds) > 1:
         raise InvalidData(f"{folder} has files of several kinds ({', '.join(kinds)}); keep the shards alone in it")

@@ -101,7 +101,9 @@ def open_table(
         source = TextSource(table.name, values.texts, values.labels, ids=values.ids)
     else:
         cells = table.read([columns.image]).column(columns.image)
-        images = image_column(cells, root=options.image_root or Path("."), by=table.name)
+        images = image_column(
+            cells, root=options.image_root or Path("."), by=table.name, follow_links=options.follow_links
+        )
         captions = None if values.texts is None else np.array(values.texts, dtype=np.str_)
         source = ImageSource(table.name, images, values.labels, ids=values.ids, texts=captions)
     source.table, source.label_column = table, columns.label
