@@ -63,6 +63,9 @@ class FaultyDisk:
         self._patch(builtins, "open", opened)
         self._patch(pq, "write_table", self._counted(pq.write_table, "write_table", argument=1))
         self._patch(pyarrow.csv, "write_csv", self._counted(pyarrow.csv.write_csv, "write_csv", argument=1))
+        created = self._counted(pq.ParquetWriter.__init__, "ParquetWriter", argument=1)
+        self._patch(pq.ParquetWriter, "__init__", created)
+        self._patch(os, "open", self._counted_os_open(os.open))
         self._patch(pa.ipc, "new_file", self._counted(pa.ipc.new_file, "new_file"))
         return self
 
@@ -112,6 +115,14 @@ class FaultyDisk:
         def call(handle: int) -> None:
             self.operation("fsync")
             real(handle)
+
+        return call
+
+    def _counted_os_open(self, real: Callable[..., int]) -> Callable[..., int]:
+        def call(path: Any, flags: int, *args: Any, **options: Any) -> int:
+            if flags & os.O_CREAT and self._is_inside(path):
+                self.operation(f"create {Path(path).name}")
+            return real(path, flags, *args, **options)
 
         return call
 

@@ -81,7 +81,7 @@ def _write(
         assert match.locations is not None and isinstance(source.images, ImageFiles)
         move_images(source.images, source.ids, patch, match.locations, revert=revert)
     elif isinstance(source.table, HuggingFaceTable) and suffix == "":
-        write_saved_dataset(source, path, out, update, _fingerprint_suffix(patch))
+        write_saved_dataset(source, path, out, update, _fingerprint_suffix(patch), revert=revert)
     elif (write := label_writer(source, path)) is not None and suffix == path.suffix.lower():
         write_file(write, path.resolve(), out.resolve(), update)
     elif not in_place and suffix == ".npy":

@@ -90,7 +90,8 @@ def _target_type(
         return earlier
     if needed * unit <= dtype.itemsize:
         return dtype
-    logged.append(dtype.str)
+    if logged[-1:] != [dtype.str]:  # otherwise it was logged by a call that was interrupted
+        logged.append(dtype.str)
     return np.dtype(f"{dtype.byteorder if dtype.byteorder in '<>' else ''}{dtype.kind}{needed}")
 
 

@@ -5,6 +5,7 @@ go through `eigenclean.paths.inside` before the first file is touched.
 """
 
 import os
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.files import make_folder, parse_json, write_json
+from eigenclean.files import folder_made_for, parse_json, write_json
 from eigenclean.patch import Patch
 from eigenclean.paths import check_relative, inside, is_inside
 from eigenclean.sources.base import Source
@@ -84,18 +85,20 @@ def move_images(images: ImageFiles, names: Array, patch: Patch, locations: Image
             )
         taken.add(target)
         moves.append((current, target))
-    if not revert:
-        recorded |= dict(moves)
-        write_json(root / MOVED, recorded)
-    for current, target in moves:
-        make_folder((root / target).parent)
-        try:
-            os.rename(root / current, root / target)
-        except OSError as error:
-            raise InvalidOption(
-                f"cannot move {root / current} to {target}: {error.strerror or error}; do it again when that is "
-                "solved"
-            ) from None
+    with ExitStack() as folders:  # when something fails, new folders that are still empty are removed
+        for folder in dict.fromkeys((root / target).parent for _, target in moves):
+            folders.enter_context(folder_made_for(folder))
+        if not revert:
+            recorded |= dict(moves)
+            write_json(root / MOVED, recorded)
+        for current, target in moves:
+            try:
+                os.rename(root / current, root / target)
+            except OSError as error:
+                raise InvalidOption(
+                    f"cannot move {root / current} to {target}: {error.strerror or error}; do it again when that "
+                    "is solved"
+                ) from None
     if revert:
         _drop_reverted(root, recorded, follow_links)
 
@@ -120,7 +123,8 @@ def _drop_reverted(root: Path, recorded: dict[str, str], follow_links: bool) -> 
             folder.rmdir()
             folder = folder.parent
     if recorded:
-        write_json(root / MOVED, recorded)
+        with suppress(InvalidOption):  # a record of files that are no longer there is passed over
+            write_json(root / MOVED, recorded)
     else:
         (root / MOVED).unlink(missing_ok=True)
 
