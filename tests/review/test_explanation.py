@@ -1,5 +1,6 @@
 """Alignments and neighbours against slow loops."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,14 +124,37 @@ def test_strips_are_features_between_the_lowest_and_the_highest() -> None:
     assert explanation.strip(10**9) is None
 
 
+SIZES = (len(_data()["rows"]), 240, 4)
+
+
 def test_it_is_kept_for_the_next_start(tmp_path: Path) -> None:
     explanation = explain(**_data(), n_classes=4, strips=True)
     save_explanation(tmp_path / "x.npz", "key", explanation)
     again = load_explanation(tmp_path / "x.npz", "key")
-    assert again is not None
+    assert again is not None and again.fits(*SIZES)
     for name in ("classes", "alignment", "near", "cosine", "strip_rows", "strips"):
         np.testing.assert_array_equal(getattr(again, name), getattr(explanation, name))
     assert load_explanation(tmp_path / "x.npz", "other key") is None
     assert load_explanation(tmp_path / "none.npz", "key") is None
     (tmp_path / "x.npz").write_bytes((tmp_path / "x.npz").read_bytes()[:300])
     assert load_explanation(tmp_path / "x.npz", "key") is None
+
+
+@pytest.mark.parametrize("name", ["classes", "alignment", "near", "cosine", "strip_rows", "strips"])
+def test_numbers_of_somebody_else_that_select_other_things_are_not_used(tmp_path: Path, name: str) -> None:
+    explanation = explain(**_data(), n_classes=4, strips=True)
+    values = getattr(explanation, name)
+    foreign = {
+        "out of range": np.full(values.shape, 10**6 if values.dtype.kind == "i" else np.inf),
+        "negative": np.full(values.shape, -2 if values.dtype.kind == "i" else np.nan),
+        "text": values.astype("U8"),
+        "flat": values.reshape(-1)[:5],
+        "one value": values.reshape(-1)[0],
+        "empty": values[:0],
+    }
+    if name == "strips":  # any byte is a byte
+        del foreign["out of range"], foreign["negative"]
+    for kind, array in foreign.items():
+        save_explanation(tmp_path / "x.npz", "key", replace(explanation, **{name: np.asarray(array)}))
+        loaded = load_explanation(tmp_path / "x.npz", "key")
+        assert loaded is not None and not loaded.fits(*SIZES), kind

@@ -6,11 +6,12 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from eigenclean.review.run import MAX_REVIEWER, is_unicode
 from eigenclean.review.store import RELABEL, STATES, Change
 from eigenclean.review.suspects import Suspects
 
 PAGE_SIZE = 4000  # suspects in one answer: some 200 kilobytes
-_MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, 200
+_MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, MAX_REVIEWER
 
 
 async def read_body(request: Request) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def _refuse(name: str) -> Any:
 def read_text(body: dict[str, Any], key: str, default: str | None = None) -> str:
     """A short, non-empty text field."""
     value = body.get(key, default)
-    if not isinstance(value, str) or not value or len(value) > _MAX_TEXT or not _is_unicode(value):
+    if not isinstance(value, str) or not value or len(value) > _MAX_TEXT or not is_unicode(value):
         raise HTTPException(400, f"{key} must be text of 1 to {_MAX_TEXT} characters")
     return value
 
@@ -105,12 +106,3 @@ def _change(decision: Any, suspects: Suspects) -> Change:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 16
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether the text can be stored: JSON may hold halves of surrogate pairs."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

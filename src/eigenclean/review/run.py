@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.deprecation import RenamedAttribute
-from eigenclean.errors import InvalidData
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import parse_json
 from eigenclean.patch import Patch
 from eigenclean.publication import read_together
@@ -25,6 +25,7 @@ from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.verdict import FILE as VERDICT
 from eigenclean.verdict import SUMMARY, Verdict
 
+MAX_REVIEWER = 200  # characters
 _SUSPECT_TEXT, _NEIGHBOUR_TEXT = 20_000, 600  # characters of a text that are shown
 
 
@@ -69,8 +70,8 @@ class Review:
         verdict, summary = read_together(
             folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
         )
-        data_hash = str(summary.get("data_hash") or "")
-        if not data_hash:
+        data_hash = summary.get("data_hash")
+        if not isinstance(data_hash, str) or not data_hash or not data_hash.isascii():
             raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
         suspects = Suspects.of(verdict)
         recorded = summary.get("source")
@@ -203,12 +204,35 @@ class Review:
         return sample if strip is None else {**sample, "strip": strip}
 
 
-def default_reviewer() -> str:
-    """Name of the user who runs this process; "reviewer" where the system does not know one."""
+def reviewer_name(given: str | None) -> str:
+    """The name that signs decisions: the given one, or that of the user who runs this process.
+
+    `InvalidOption` for a name that cannot be stored; "reviewer" where the system does not know a good one.
+    """
+    if given and given.strip():
+        if len(given) > MAX_REVIEWER or not is_unicode(given):
+            raise InvalidOption(
+                f"review: --reviewer must be text of 1 to {MAX_REVIEWER} characters, got {given!r:.60}"
+            )
+        return given.strip()
     try:
-        return getpass.getuser()
+        name = getpass.getuser()
     except (OSError, KeyError, ImportError):
-        return "reviewer"
+        name = ""
+    return name if 0 < len(name) <= MAX_REVIEWER and is_unicode(name) else "reviewer"
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text can be stored: names of files and JSON may hold halves of surrogate pairs.
+
+    >>> is_unicode("ä"), is_unicode("\\ud800")
+    (True, False)
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_summary(folder: Path) -> dict[str, Any]:

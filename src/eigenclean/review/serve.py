@@ -11,7 +11,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.review.app import make_app
 from eigenclean.review.guard import Guard
 from eigenclean.review.limits import Limits, limited_protocol
-from eigenclean.review.run import Review, default_reviewer
+from eigenclean.review.run import Review, reviewer_name
 
 HOST = "127.0.0.1"
 PORT = 8765
@@ -36,10 +36,11 @@ def serve(
         announce: called with every new link that opens the page.
         ready: called once with the first link when the server listens.
     """
+    name = reviewer_name(reviewer)
     listening = listen(port)
     with listening:
         port = listening.getsockname()[1]
-        app = Guard(make_app(review, reviewer=reviewer or default_reviewer()), port=port, announce=announce)
+        app = Guard(make_app(review, reviewer=name), port=port, announce=announce)
         announce(app.link)
         ready(app.link)  # the socket listens already; a connection waits until the server runs
         try:

@@ -180,6 +180,8 @@ class Store:
         )
         for name in ("id", "given", "label"):
             columns[name] = self._decoded(columns[name])
+        if not all(isinstance(text, str) for name in ("state", "reviewer", "time") for text in columns[name]):
+            raise InvalidData(_not_ours(self.path))
         return columns
 
     def states_since(self, seq: int) -> Iterator[list[tuple[int, str, str, str | None]]]:
@@ -287,7 +289,7 @@ class Store:
         try:
             return [_entry(row) for row in self._db.execute(query, parameters).fetchall()]
         except (ValueError, TypeError, RecursionError):
-            raise InvalidData(_not_json(self.path)) from None
+            raise InvalidData(_not_ours(self.path)) from None
 
     def _decoded(self, texts: Sequence[str | None]) -> list[Any]:
         """Many values that are JSON each, with one call of the decoder."""
@@ -296,7 +298,7 @@ class Store:
         except (ValueError, TypeError, RecursionError):
             values = []
         if len(values) != len(texts) or any(isinstance(value, list | dict) for value in values):
-            raise InvalidData(_not_json(self.path))
+            raise InvalidData(_not_ours(self.path))
         return values
 
 
@@ -330,10 +332,10 @@ def _json(value: Any) -> str | None:
 def _entry(row: tuple[Any, ...]) -> Entry:
     seq, id, given, state, label, old_state, old_label, *rest = row
     values = [None if text is None else json.loads(text) for text in (id, given, label, old_label)]
-    if any(isinstance(value, list | dict) for value in values):
-        raise ValueError("ids and labels are numbers or texts")
+    if any(isinstance(value, list | dict) for value in values) or any(isinstance(value, bytes) for value in rest):
+        raise ValueError("ids and labels are numbers or texts, and all else is text")
     return Entry(seq, values[0], values[1], state, values[2], old_state, values[3], *rest)
 
 
-def _not_json(path: Path) -> str:
-    return f"{path} holds entries that eigenclean did not write: ids and labels must be JSON; nothing was changed"
+def _not_ours(path: Path) -> str:
+    return f"{path} holds entries that eigenclean did not write; nothing was changed"

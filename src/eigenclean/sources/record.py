@@ -78,11 +78,11 @@ def _check_image_root(path: Path, image_root: str) -> None:
 
 def _placed(name: str, base: Path) -> str | None:
     """The name with its path in ``base``, when there is something."""
-    if (base / name).exists():
+    if os.path.exists(base / name):  # unlike Path.exists, False for a name that no file can have
         return str(base / name)
     if is_layout(name):
         layout, _, rest = name.partition(":")
         path, mark, options = rest.partition("?")
-        if (base / Path(path).expanduser()).exists():
+        if os.path.exists(base / Path(path).expanduser()):
             return f"{layout}:{base / Path(path).expanduser()}{mark}{options}"
     return None

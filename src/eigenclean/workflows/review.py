@@ -10,7 +10,7 @@ from eigenclean.extras import require
 from eigenclean.files import write_text
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.run import default_reviewer
+from eigenclean.review.run import reviewer_name
 from eigenclean.review.single_page import single_page
 from eigenclean.workflows.options import Notify, ignore
 
@@ -35,7 +35,7 @@ def require_server() -> None:
 def write_page(review: Review, path: Path, *, reviewer: str | None = None, max_suspects: int = MAX_SUSPECTS) -> int:
     """Write the page as one file that needs no server; return the number of suspects in it, the worst ones."""
     check_page_options(path, max_suspects)
-    write_text(path, single_page(review, reviewer=reviewer or default_reviewer(), most=max_suspects))
+    write_text(path, single_page(review, reviewer=reviewer_name(reviewer), most=max_suspects))
     return min(len(review.suspects), max_suspects)
 
 
