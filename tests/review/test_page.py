@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,29 @@ def test_nothing_is_said_before_it_is_saved(served: Any, look: Look) -> None:
     assert current(page) == 1
     page.wait_for_timeout(200)
     assert states(served.review).keys() == {0}
+
+
+def test_a_full_disk_is_named_and_the_decision_is_saved_when_there_is_room(
+    served: Any, browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser.new_context().new_page()  # the browser itself complains about status 503
+    page.goto(served.guard.link)
+    judged(page, 0)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    with monkeypatch.context() as full:
+        full.setattr(served.review.store, "_append", refuse)
+        page.keyboard.press("k")
+        expect(page.locator("#banner")).to_contain_text("Not saved yet: no space left on the disk")
+        judged(page, 0)
+    judged(page, 1)  # by itself
+    expect(page.locator("#banner")).to_be_hidden()
+    assert states(served.review) == {0: ("keep", -1)}
+    page.context.close()
 
 
 def test_the_patch_holds_the_decisions(served: Any, look: Look, tmp_path: Path) -> None:
