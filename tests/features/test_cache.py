@@ -135,3 +135,27 @@ def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("EIGENCLEAN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "eigenclean" / "features"
+
+
+@given(st.lists(st.sampled_from(["add", "flush", "refresh", "reopen"]), max_size=14))
+@settings(max_examples=30, deadline=None)
+def test_refresh_without_flush_pairs_every_key_with_its_row(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    """Whatever is called in which order, what is found under a key is what was added under it."""
+    folder = tmp_path_factory.mktemp("order")
+    cache = FeatureCache(folder, "e", ABOUT)
+    added: list[int] = []
+    for step in steps:
+        if step == "add":
+            number = len(added) + 1
+            cache.add(keys(b"%d" % number), rows(number))
+            added.append(number)
+        elif step == "reopen":
+            cache.refresh()
+            cache = FeatureCache(folder, "e", ABOUT)
+        else:
+            getattr(cache, step)()
+        if step == "refresh":
+            places = cache.find(keys(*(b"%d" % number for number in added)))
+            assert (places >= 0).all() and (not added or np.array_equal(cache.take(places), rows(*added)))

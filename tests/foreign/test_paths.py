@@ -20,11 +20,13 @@ from eigenclean import paths
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.patch import Patch
 from eigenclean.paths import check_relative, inside, is_inside
+from eigenclean.review import Review
 from eigenclean.sources import open_source, reopen
 from eigenclean.sources.images.column import image_column
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.layouts.file_lists import read_names, read_numbered
 from eigenclean.sources.relabel import apply_patch
+from eigenclean.verdict import Verdict
 
 OUT_BY_WORDS = (
     "../secret.png",
@@ -177,7 +179,25 @@ def attack_image_root(root: Path, name: str) -> None:
     raise InvalidData("held")
 
 
+def attack_store(root: Path, name: str) -> None:
+    """A link in the place of the file of decisions would have the user's own files written to."""
+    outside = root.parent / "outside" / "mine"
+    outside.write_bytes(b"")
+    run = root.parent / "run"
+    if not run.exists():
+        scores = np.zeros(3)
+        labels = np.array(["a", "a", "b"])
+        verdict = Verdict(np.arange(3), labels, scores, scores, scores > 1, labels, scores)
+        verdict.save(run, data_hash="x")
+        (run / "review.sqlite").symlink_to(outside)
+    try:
+        Review.open(run)
+    finally:
+        assert outside.read_bytes() == b"" and sorted(os.listdir(outside.parent)) == ["mine", "secret.png"]
+
+
 ATTACKS: dict[str, Callable[[Path, str], None]] = {
+    "review/run.py": attack_store,
     "sources/images/column.py": attack_column,
     "sources/images/files.py": attack_files,
     "sources/images/folder.py": attack_folder,

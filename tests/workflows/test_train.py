@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigenclean.errors import InvalidData
 from eigenclean.sources import MemorySource
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.bundled import DATASETS
@@ -44,6 +45,14 @@ def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
     rounds.path.write_text("".join(json.dumps(line) + "\n" for line in lines_))
     rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
     assert [entry["epoch"] for entry in rounds.records] == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["{", "[]\n", '{"epoch": "1"}\n', "[" * 100_000, "\udcff"], ids=range(5))
+def test_damaged_rounds_get_a_sentence(text: str, tmp_path: Path) -> None:
+    rounds = SelectionHistory(tmp_path)
+    rounds.path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InvalidData, match="is damaged, so the run cannot be resumed"):
+        rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
 
 
 def test_a_run_on_digits_leaves_everything(tmp_path: Path) -> None:

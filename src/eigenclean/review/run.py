@@ -14,6 +14,7 @@ from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import parse_json
 from eigenclean.patch import Patch
+from eigenclean.paths import inside
 from eigenclean.publication import read_together
 from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
@@ -66,7 +67,7 @@ class Review:
 
         ``choices`` are what the run, which may be somebody else's, may not decide about its data.
         """
-        folder = Path(folder)
+        folder, choices = Path(folder), choices or DataChoices()
         verdict, summary = read_together(
             folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
         )
@@ -90,7 +91,7 @@ class Review:
             folder=folder,
             data_hash=data_hash,
             suspects=suspects,
-            store=Store(folder / FILE, data_hash),
+            store=Store(inside(folder, FILE, by="review", follow_links=choices.follow_links), data_hash),
             images=reopened.images,
             texts=None if reopened.data is None else reopened.data.texts,
             explanation=reopened.explanation,

@@ -39,8 +39,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
+def _refuse_foreign_code(db: sqlite3.Connection, path: Path) -> None:
+    """Raise `InvalidData` if the file, which may be somebody else's, could change decisions that are recorded."""
+    ours = {statement for step in MIGRATIONS for statement in step}
+    code = db.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    for name, sql in code.fetchall():
+        if sql not in ours:
+            raise InvalidData(
+                f"{path} has code of its own, {str(name)[:60]!r}, which could change what you decide; ask whoever "
+                "gave you the run for one without it"
+            )
+
+
 def migrate(db: sqlite3.Connection, path: Path) -> None:
     """Bring the open file up to date, all steps in one transaction."""
+    _refuse_foreign_code(db, path)
     if int(db.execute("PRAGMA user_version").fetchone()[0]) == len(MIGRATIONS):
         return  # an up-to-date file is only read
     db.execute("BEGIN IMMEDIATE")  # two servers that start together take turns

@@ -25,6 +25,7 @@ from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.inputs import take_rows
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
+from eigenclean.workflows.options import link_facts
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
@@ -138,7 +139,7 @@ def run_training(
         resume=resume,
         trusted=None if decisions is None else decisions.verified[rows[True]],
     )
-    facts = _facts(model, options, net, data, time.perf_counter() - started)
+    facts = {**_facts(model, options, net, data, time.perf_counter() - started), **link_facts(data)}
     if decisions is not None:
         facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
     if noisy_train is not None:  # the truth is read here, after all learning

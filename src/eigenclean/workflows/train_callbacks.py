@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Bools, Float64s
-from eigenclean.files import write_text
+from eigenclean.errors import InvalidData
+from eigenclean.files import parse_json, write_text
 from eigenclean.metrics.detection import detection_quality
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.storage.run_files import clear_leftovers
@@ -60,8 +61,16 @@ class SelectionHistory(Callback):
         if engine.is_main:
             clear_leftovers(self.path)
         if engine.epochs_done and self.path.exists():
-            saved = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
-            self.records = [record for record in saved if record["epoch"] <= engine.epochs_done]
+            self.records = [record for record in self._read() if record["epoch"] <= engine.epochs_done]
+
+    def _read(self) -> list[dict[str, Any]]:
+        try:
+            records = [parse_json(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        except (OSError, ValueError):
+            records = [None]
+        if not all(isinstance(record, dict) and isinstance(record.get("epoch"), int) for record in records):
+            raise InvalidData(f"{self.path} is damaged, so the run cannot be resumed; start a new run")
+        return records
 
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
         """Add a record of this epoch."""

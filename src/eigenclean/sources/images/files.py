@@ -39,6 +39,7 @@ class ImageFiles(LazyImages):
         self.names = names
         self.boundary = root if boundary is None else boundary
         self.follow_links = follow_links
+        self._inside: set[Path] = set()  # folders that do not lead out
 
     def __len__(self) -> int:
         return len(self.names)
@@ -52,11 +53,19 @@ class ImageFiles(LazyImages):
         """The file's bytes."""
         path = Path(self.root, str(self.names[row]))
         if not self.follow_links:
-            refuse_links_out(self.boundary, path, by="image")
+            self._refuse_links(path)
         if not path.is_file():
             raise InvalidData(f"there is no image {path}; check that the data set is complete")
         with explain_read_errors(str(path), "image"):
             return path.read_bytes()
+
+    def _refuse_links(self, path: Path) -> None:
+        """Raise `InvalidData` for an image outside; a folder is resolved once, which takes longer than reading."""
+        if path.parent not in self._inside:
+            refuse_links_out(self.boundary, path.parent, by="image")
+            self._inside.add(path.parent)
+        if path.is_symlink():
+            refuse_links_out(self.boundary, path, by="image")
 
     def title(self, row: int) -> str:
         """The file's path."""
