@@ -293,6 +293,29 @@ def test_a_link_instead_of_the_hidden_folder_is_not_followed(tmp_path: Path, lin
     assert not (run / "summary.json").exists()
 
 
+def test_nothing_is_moved_through_a_link_for_old_files(tmp_path: Path) -> None:
+    run, victim = tmp_path / "run", tmp_path / "victim"
+    victim.mkdir()
+    (victim / "report.html").write_text("precious")
+    staging = _forge(run, ["summary.json"], removed=["report.html"])
+    (run / "report.html").write_text("forged")
+    (staging / ".old").rmdir()
+    (staging / ".old").symlink_to(victim)
+    with pytest.raises(InvalidData, match=r"was not written by eigenclean"):
+        finish_publication(run)
+    assert (victim / "report.html").read_text() == "precious"
+
+
+def test_a_forged_set_replaces_no_folder_of_the_user(tmp_path: Path) -> None:
+    staging = _forge(tmp_path, ["data/part-00000.parquet"])
+    for folder in (staging / "data", tmp_path / "data"):
+        folder.mkdir()
+        (folder / "precious").write_text("mine")
+    with pytest.raises(InvalidOption, match="a folder with other files in it"):
+        finish_publication(tmp_path)
+    assert (tmp_path / "data" / "precious").read_text() == "mine"
+
+
 def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, OLD)
 

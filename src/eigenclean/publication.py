@@ -232,6 +232,9 @@ def _move_into_place(target: Path, staging: Path) -> None:
     """Move the files of a published set to their places, the manifest last; any part of it may be done already."""
     record = _read_manifest(staging)
     if record is not None:  # otherwise all was moved, and only the clean-up is missing
+        if not _is_folder(staging / _OLD):  # nothing is moved through a link
+            raise InvalidData(f"{target / PENDING} was not written by eigenclean; remove it to read the folder")
+        _refuse_folders_in_the_way(target, staging)
         for name in sorted({path.partition("/")[0] for path in record["files"]}):
             if _is_folder(staging / name) or (_exists(staging / name) and _is_folder(target / name)):
                 _move(target / name, staging / _OLD / name)  # a folder cannot be replaced in one step

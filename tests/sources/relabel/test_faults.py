@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from attacks.faults import FULL, Killed, every_fault
+from attacks.faults import FULL, FaultyDisk, Killed, every_fault
+from eigenclean.cli.app import run as main
 from eigenclean.errors import EigencleanError
 from eigenclean.patch import Patch
 from eigenclean.sources import open_source
@@ -112,3 +115,41 @@ def test_a_patch(kind: str, tmp_path: Path, error: type[Killed] | int) -> None:
         assert open_source(path).labels.tolist() == labels
 
     assert every_fault(work, run, check, prepare=prepare, error=error) >= 4
+
+
+def test_the_command_says_that_the_disk_is_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "x.csv")
+    patch_of(path).save(tmp_path / "p.jsonl")
+    before = contents(tmp_path)
+    with FaultyDisk(tmp_path, 1, FULL):
+        assert main(["patch", "apply", str(tmp_path / "p.jsonl"), str(path), "--in-place"]) == 2
+    sentence = capsys.readouterr().err
+    assert f"cannot write {path}: no space left on the disk of {tmp_path}; nothing was changed" in sentence
+    assert sentence.count("\n") == 1 and "readable" not in sentence
+    assert contents(tmp_path) == before
+
+
+_SMALL_FILES = """
+import resource, sys
+from eigenclean.cli.app import run
+patch, *paths = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+sys.exit({run(["patch", "apply", patch, path, "--in-place", "--by-id"]) for path in paths} != {2})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system cannot limit the size of files")
+def test_a_real_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    paths = [write(tmp_path, kind) for kind in ("x.npz", "x.csv", "x.parquet", "x.arrow")]
+    patch = patch_of(paths[0])
+    patch.save(tmp_path / "p.jsonl")
+    with open(paths[1], "a") as file:  # beyond the limit
+        file.write("".join(f"{number},0,cat\n" for number in range(100)))
+    before = contents(tmp_path)
+    arguments = [sys.executable, "-c", _SMALL_FILES, str(tmp_path / "p.jsonl"), *map(str, paths)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for path, sentence in zip(paths, done.stderr.splitlines(), strict=True):
+        assert sentence.startswith(f"eigenclean: cannot write {path}: ")
+        assert "File too large; nothing was changed" in sentence
+    assert contents(tmp_path) == before
