@@ -17,6 +17,7 @@ from eigenclean.review.source import DataChoices
 from eigenclean.sources import open_source, reopen, source_record
 from eigenclean.sources.relabel import apply_patch
 from eigenclean.verdict import Verdict
+from eigenclean.workflows.export import export_run
 
 Cli = Callable[..., Any]
 
@@ -173,6 +174,21 @@ def test_a_page_shows_no_image_from_outside(data: Path, tmp_path: Path) -> None:
     review.close()
     with pytest.raises(InvalidData, match="does not say which source"):
         reopen({**record, "image_column": 7})
+
+
+def test_exports_say_what_they_would_need(data: Path, tmp_path: Path) -> None:
+    (data / "cat" / "broken.png").unlink()
+    reviewed(data, tmp_path / "run", follow_links=True)
+    summary = tmp_path / "run" / "summary.json"
+    (tmp_path / "run" / "manifest.json").unlink(missing_ok=True)
+    said: list[str] = []
+    export_run(tmp_path / "run", "csv", tmp_path / "x.csv", notify=said.append)
+    assert len(said) == 1 and "it was read with --follow-links, so add that if you trust the links in it" in said[0]
+    (data / "t.csv").write_text("label,path\na,secret.png\nb,secret.png\n")
+    record = source_record(str(data / "t.csv"), image_column="path", image_root=str(tmp_path / "home"))
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "source": record}))
+    export_run(tmp_path / "run", "csv", tmp_path / "x.csv", notify=said.append)
+    assert len(said) == 2 and "outside its folder; if that is right, add --image-root" in said[1]
 
 
 # --- Patches ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,10 @@ _COLUMNS = ("label_column", "feature_columns", "id_column", "text_column", "imag
 OPTIONS = ("labels", *_COLUMNS, "image_root", "split")
 
 
+class NeedsPermission(InvalidData):
+    """A record asks for something that only the user may allow; the message names the option."""
+
+
 def source_record(name: str, **options: Any) -> dict[str, Any]:
     """What `open_source` was called with, and the folder that paths were relative to, for JSON.
 
@@ -70,7 +74,7 @@ def reopen(
 
 def _check_image_root(path: Path, image_root: str) -> None:
     if not is_inside(path if path.is_dir() else path.parent, image_root):
-        raise InvalidData(
+        raise NeedsPermission(
             f"the images of {path} are said to be in {image_root}, outside its folder; if that is right, add "
             f"--image-root {shlex.quote(image_root)}"
         )

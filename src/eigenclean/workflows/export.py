@@ -9,9 +9,11 @@ import numpy as np
 from eigenclean.errors import EigencleanError
 from eigenclean.files import parse_json
 from eigenclean.names import check_name
+from eigenclean.paths import FOLLOW
 from eigenclean.publication import read_together
 from eigenclean.report.exports import EXPORTS, Rows
 from eigenclean.sources import Source, reopen
+from eigenclean.sources.record import NeedsPermission
 from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.options import Notify, ignore
 
@@ -75,8 +77,13 @@ def _source(summary: Any, image_root: Path | None, follow_links: bool, notify: N
             return None
         source = reopen(record, image_root=image_root, follow_links=follow_links)
         if source.data_hash() != summary.get("data_hash"):
-            notify(f"note: {source.name} has changed since the run, so its texts and images are left out")
+            linked = record.get("follow_links") and not follow_links
+            hint = f"; it was read with {FOLLOW}, so add that if you trust the links in it" if linked else ""
+            notify(f"note: {source.name} has changed since the run, so its texts and images are left out{hint}")
             return None
         return source
+    except NeedsPermission as error:
+        notify(f"note: texts and images are left out: {error}")
+        return None
     except (OSError, ValueError, EigencleanError):
         return None
