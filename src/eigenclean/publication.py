@@ -12,15 +12,11 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.files import (
@@ -204,14 +200,21 @@ def refuse_foreign_manifest(folder: Path) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Let one process at a time work in the folder, where the system has locks; a killed process holds none."""
-    handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
-    try:
-        if fcntl is not None and handle is not None:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(handle, fcntl.LOCK_EX)
+    if sys.platform == "win32":  # folders cannot be opened there
         yield
-    finally:
-        if handle is not None:
+        return
+    from fcntl import LOCK_EX, flock
+
+    while True:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system without locks
+                flock(handle, LOCK_EX)
+            # While this process waited, the folder may have been replaced by that of the next set.
+            if os.path.samestat(os.fstat(handle), os.lstat(folder)):
+                yield
+                return
+        finally:
             os.close(handle)
 
 
@@ -233,6 +236,8 @@ def _move_into_place(target: Path, staging: Path) -> None:
     record = _read_manifest(staging)
     if record is not None:  # otherwise all was moved, and only the clean-up is missing
         if not _is_folder(staging / _OLD):  # nothing is moved through a link
+            if not _exists(staging / MANIFEST):
+                return  # another process has moved everything meanwhile
             raise InvalidData(f"{target / PENDING} was not written by eigenclean; remove it to read the folder")
         _refuse_folders_in_the_way(target, staging)
         for name in sorted({path.partition("/")[0] for path in record["files"]}):
