@@ -49,7 +49,7 @@ def test_detect_parses_the_file_once(tmp_path: Path, passes: list[str]) -> None:
     done = CliRunner().invoke(app, ["detect", str(path), "--out", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "run" / "report.html").is_file()
-    assert passes == ["first block", "whole file"]
+    assert passes == ["whole file"]
 
 
 def test_labels_from_elsewhere_need_no_pass_of_their_own(tmp_path: Path, passes: list[str]) -> None:
@@ -61,7 +61,7 @@ def test_labels_from_elsewhere_need_no_pass_of_their_own(tmp_path: Path, passes:
         and source.data_hash()
         and source.take(np.array([1])).tolist() == [[3, 4]]
     )
-    assert passes == ["first block", "whole file"]
+    assert passes == ["whole file"]
 
 
 def test_shards_are_parsed_once(tmp_path: Path, passes: list[str]) -> None:
@@ -69,7 +69,7 @@ def test_shards_are_parsed_once(tmp_path: Path, passes: list[str]) -> None:
         write_csv(tmp_path / "shards" / f"{number}.csv", first_id=120 * number)
     source = open_source(tmp_path / "shards")
     source.features(), source.data_hash(), source.take(np.arange(3))
-    assert passes == ["first block", "whole file"] * 2
+    assert passes == ["whole file"] * 2
 
 
 def test_large_files_are_not_kept_but_equal(

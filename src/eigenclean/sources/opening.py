@@ -21,6 +21,7 @@ from eigenclean.sources.arrays.memory import MemorySource, check_texts
 from eigenclean.sources.arrays.numpy_files import open_npy, open_npz, read_labels
 from eigenclean.sources.base import Source
 from eigenclean.sources.images.folder import is_image_folder, open_image_folder
+from eigenclean.sources.images.sampling import may_hold_images, refuse_whole_disk
 from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout, open_layout
@@ -239,12 +240,13 @@ def _has_shards(folder: Path) -> bool:
 
 FOLDERS: Sequence[tuple[Callable[[Path], bool], Callable[[_Request], Source]]] = (
     (is_saved_dataset, _open_saved_dataset),
-    (is_image_folder, _open_image_folder),
+    (lambda folder: may_hold_images(folder) and is_image_folder(folder), _open_image_folder),
     (_has_shards, _open_shards),
 )  # the first that recognises the folder opens it
 
 
 def _folder_reader(request: _Request) -> Callable[[_Request], Source]:
+    refuse_whole_disk(request.path, name=request.name)
     finish_publication(request.path)
     try:
         for recognises, read in FOLDERS:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.names import check_name
 from eigenclean.sources.images.folder import open_image_folder
+from eigenclean.sources.images.sampling import refuse_whole_disk
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.cifar import open_cifar10, open_cifar100
 from eigenclean.sources.layouts.clothing1m import open_clothing1m
@@ -55,6 +56,7 @@ def open_layout(name: str, *, split: str | None = None, follow_links: bool = Fal
         )
     if not path.is_dir():
         raise InvalidData(f"there is no folder {path}; check the path after {layout}:")
+    refuse_whole_disk(path, name=name)
     options.setdefault("split", split)
     if "follow_links" in signature(read).parameters:  # not for layouts of a few files with fixed names
         options["follow_links"] = follow_links

@@ -32,7 +32,7 @@ class ArrowTable(Table):
                 _check_end(path)
                 schemas.append(open_ipc(path).schema)
                 _ = schemas[-1].names  # decoded only now, and they may be damaged too
-        self.schema = schemas[0]
+        self._schema = schemas[0]
         for path, schema in zip(paths, schemas, strict=True):
             if not schema.equals(self.schema):
                 raise InvalidData(

@@ -12,6 +12,7 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData
 from eigenclean.sources.tabular.columns import is_list
 
+MAX_BYTES = {"labels": 1000, "ids": 4096}  # a name of a class; the longest path of a file
 Stream = Callable[[], Iterable[pa.RecordBatch]]
 
 
@@ -77,13 +78,18 @@ def stack(chunks: Iterable[Array], n_rows: int) -> Array:
     return np.empty((0, 0)) if out is None else out
 
 
-def vector(column: "pa.ChunkedArray[Any]", *, by: str, what: str) -> Array:
-    """One value per row: numbers, or strings. With missing values, an array of objects that has None there."""
+def vector(column: "pa.ChunkedArray[Any]", *, by: str, what: str, bounded: bool = True) -> Array:
+    """One value per row: numbers, or strings. With missing values, an array of objects that has None there.
+
+    ``bounded`` refuses texts that are too long for labels and ids.
+    """
     kind: pa.DataType = column.type
     if is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind):
         raise InvalidData(f"{by}: {what} must be one value per row, but the column holds {kind}")
     if len(column) == 0:
         return np.empty(0, dtype=np.int64)
+    if bounded:
+        _check_lengths(column, by=by, what=what)
     try:
         values = _plain(column)
         return np.array(column.to_pylist(), dtype=object) if values is None else values
@@ -100,6 +106,23 @@ def texts(column: "pa.ChunkedArray[Any]") -> list[str]:
     with suppress(pa.ArrowException):  # what Arrow cannot write, Python can
         column = column.cast(pa.string())
     return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def _check_lengths(column: "pa.ChunkedArray[Any]", *, by: str, what: str) -> None:
+    """Raise `InvalidData` for long texts: an array of NumPy has room for the longest one in every row."""
+    most = MAX_BYTES[what]
+    for chunk in column.chunks:
+        values: Any = chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk
+        if not _is_text(values.type):
+            return
+        lengths: Any = pc.binary_length(values.cast(pa.large_string()))
+        longest = pc.max(lengths).as_py() or 0
+        if longest > most:
+            begin = values[pc.index(lengths, longest).as_py()].as_py()[:20]
+            raise InvalidData(
+                f"{by}: {what} must have at most {most} bytes, but one has {longest} ({begin!r}…); "
+                "is this a column of texts?"
+            )
 
 
 def _plain(column: "pa.ChunkedArray[Any]") -> Array | None:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -104,7 +105,7 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
         chosen = _named_features(schema, names, taken, excluded, by=by)
     id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken}], schema)
     used = {*chosen, *taken, *(name for name in (id, text, image) if name is not None)}
-    repeated = [name for name in schema.names if name in used and schema.names.count(name) > 1]
+    repeated = [name for name, count in Counter(schema.names).items() if name in used and count > 1]
     if repeated:
         raise InvalidData(f"{by} has more than one column named {repeated[0]!r}; rename them")
     return Columns(features=chosen, label=label, id=id, text=text, image=image)
@@ -204,11 +205,12 @@ def _named_features(
     schema: pa.Schema, names: Sequence[str], taken: set[str], excluded: set[str], *, by: str
 ) -> tuple[str, ...]:
     chosen: dict[str, None] = {}  # a set that keeps the order
+    types = dict(zip(schema.names, schema.types, strict=True))  # asked for once: each access builds the whole list
     for name in names:
-        if name in schema.names:
+        if name in types:
             chosen[name] = None
             continue
-        matches = [other for other in schema.names if fnmatchcase(other, name) and other not in excluded]
+        matches = [other for other in types if fnmatchcase(other, name) and other not in excluded]
         if not matches:
             _check_name(schema, name, by=by)
         chosen.update(dict.fromkeys(matches))
@@ -217,7 +219,7 @@ def _named_features(
     for name in chosen:
         if name in taken:
             raise InvalidData(f"{by}: the column {name!r} cannot be a feature and label, id or text at once")
-        kind = schema.types[schema.names.index(name)]
+        kind = types[name]
         if not are_features(kind):
             raise InvalidData(
                 f"{by}: features must be numbers, but the column {name!r} holds {kind}; embed or encode it first"

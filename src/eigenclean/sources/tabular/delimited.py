@@ -1,7 +1,9 @@
 """CSV and TSV files with a header line."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,14 @@ import pyarrow.csv
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
-from eigenclean.sources.tabular.columns import is_number
+from eigenclean.sources.tabular.columns import (
+    ID_NAMES,
+    IMAGE_NAMES,
+    LABEL_NAMES,
+    TEXT_NAMES,
+    TableOptions,
+    is_number,
+)
 from eigenclean.sources.tabular.table import Table
 
 _MISSING = f"^({'|'.join(map(re.escape, pyarrow.csv.ConvertOptions().null_values or []))})$"
@@ -20,11 +29,18 @@ _KINDS = (
     (pa.bool_(), r"^(true|True|TRUE|false|False|FALSE)$"),
     (pa.float64(), r"^-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$"),
 )
-_BLOCK_BYTES = 1 << 24  # the longest line that can be read; types are inferred from the first block
+_BLOCK_BYTES = 1 << 24  # the longest line that can be read; types are inferred from so many bytes
+_USUAL_BLOCK_BYTES = 1 << 20  # stays in the cache of a core, which halves the time
+_LINES_PER_BLOCK = 128  # but every block has so many lines: each costs some work per column
+_ROW_COLUMNS = frozenset((*LABEL_NAMES, *ID_NAMES, *TEXT_NAMES, *IMAGE_NAMES))  # read as they are written
 
 
 class CsvTable(Table):
     """The columns of one CSV file; numbers are float64 when they are streamed.
+
+    A file is parsed as a whole, whatever columns are wanted. `prepared` does it once, with labels, ids and texts as
+    they are written and all other types inferred. Larger files are streamed, once for the labels and then for every
+    pass over the features; the types are those of the first block.
 
     Attributes:
         delimiter: what separates the cells of a line.
@@ -34,69 +50,193 @@ class CsvTable(Table):
         self.name = name
         self.delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
         self._path = path
-        self._read_options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES)
         self._parse_options = pyarrow.csv.ParseOptions(
             delimiter=self.delimiter,
             newlines_in_values=True,  # texts have line breaks
         )
-        with explain_read_errors(name, "CSV file"):
-            self.schema = self._open(None).schema
-            _ = self.schema.names  # decoded only now, and they may be damaged too
+        self._inferred: pa.Schema | None = None
+        self._prepared: _PreparedColumns | None = None
+        with explain_read_errors(name, "CSV file"), open(path, "rb") as file:
+            first_lines = len(file.readline(_BLOCK_BYTES)) + len(file.readline(_BLOCK_BYTES))
+        self._block_bytes = min(_BLOCK_BYTES, max(_USUAL_BLOCK_BYTES, _LINES_PER_BLOCK * first_lines))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types, from the first block unless the whole file was parsed."""
+        if self._inferred is None:
+            with self._explained():
+                self._inferred = self._open(None, _BLOCK_BYTES).schema
+                _ = self._inferred.names  # decoded only now, and they may be damaged too
+        return self._inferred
+
+    @contextmanager
+    def prepared(self, options: TableOptions) -> Iterator[None]:
+        """Parse the file, and hold its columns unless one of them begins with numbers and goes on with text."""
+        named = (options.label_column, options.id_column, options.text_column, options.image_column)
+        texts = {*_ROW_COLUMNS, *(name for name in named if name is not None)}
+        with self._explained():
+            table = self._parse(pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string())))
+            prepared = _PreparedColumns.of(table, texts)
+            del table
+        if prepared is not None:
+            self._prepared, self._inferred = prepared, prepared.schema
+        del prepared
+        try:
+            yield
+        finally:
+            self._prepared = None
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Blocks of the file, never the whole of it."""
-        types = self._number_types(columns)
-        options = pyarrow.csv.ConvertOptions(include_columns=list(columns), column_types=types)
-        with explain_read_errors(self.name, "CSV file"):
-            yield from self._open(options)
+        options = pyarrow.csv.ConvertOptions(include_columns=list(columns), column_types=self._types(columns))
+        n_seen = 0
+        with self._explained():
+            try:
+                for batch in self._open(options, self._block_bytes):
+                    yield batch
+                    n_seen += batch.num_rows
+                return
+            except pa.ArrowInvalid as error:
+                self._enlarge_blocks(error)
+            for batch in self._open(options, self._block_bytes):
+                seen = min(n_seen, batch.num_rows)
+                n_seen -= seen
+                if seen < batch.num_rows:
+                    yield batch.slice(seen)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """The columns with types that suit all their rows: labels may be 1, 2, 3 and then "none"."""
         if not columns:
             return pa.schema([]).empty_table()
+        if self._prepared is not None and self._prepared.has_texts(columns):
+            return self._prepared.row_columns(columns)
         return _infer_types(self.read_texts(columns))
 
     def read_with_features(
         self, columns: Sequence[str], features: Sequence[str]
     ) -> tuple[pa.Table, list[pa.RecordBatch] | None]:
         """Both in one pass over the file, because a CSV file is parsed as a whole whatever columns are wanted."""
+        if self._prepared is not None and self._prepared.has_texts(columns):
+            return self._prepared.row_columns(columns), self._prepared.features(features)
         try:
-            table = self._read({**dict.fromkeys(columns, pa.string()), **self._number_types(features)}, features)
+            types = {**dict.fromkeys(columns, pa.string()), **self._types(features)}
+            with self._explained():
+                table = self._read(types)
         except InvalidData:  # labels may be read all the same; `stream` will say what is wrong with the features
             return self.read(columns), None
         return _infer_types(table.select(list(columns))), table.select(list(features)).to_batches()
 
     def read_texts(self, columns: Sequence[str]) -> pa.Table:
         """The columns as they are written."""
-        return self._read(dict.fromkeys(columns, pa.string()))  # Arrow's own guess would make 7 of 007
+        with self._explained():
+            return self._read(dict.fromkeys(columns, pa.string()))  # Arrow's own guess would make 7 of 007
 
-    def _number_types(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
+    def _types(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
         """Float64 for numbers: Arrow infers types from the first block, and 1 may be followed by 1.5 far below."""
-        return {
-            name: pa.float64()
-            for name in columns
-            if is_number(kind := self.schema.field(name).type) and not pa.types.is_boolean(kind)
-        }
+        return {name: _streamed_type(self.schema.field(name).type) for name in columns}
 
-    def _read(self, types: Mapping[str, pa.DataType], others: Sequence[str] = ()) -> pa.Table:
-        """The columns with these types, and others with the types that Arrow infers."""
-        columns = list(dict.fromkeys((*types, *others)))
-        options = pyarrow.csv.ConvertOptions(include_columns=columns, column_types=dict(types))
-        with explain_read_errors(self.name, "CSV file"):
-            return pyarrow.csv.read_csv(
-                str(self._path),
-                read_options=self._read_options,
-                parse_options=self._parse_options,
-                convert_options=options,
-            )
+    def _read(self, types: Mapping[str, pa.DataType]) -> pa.Table:
+        """The columns with these types."""
+        return self._parse(pyarrow.csv.ConvertOptions(include_columns=list(types), column_types=dict(types)))
 
-    def _open(self, options: pyarrow.csv.ConvertOptions | None) -> pyarrow.csv.CSVStreamingReader:
-        return pyarrow.csv.open_csv(
+    def _parse(self, options: pyarrow.csv.ConvertOptions) -> pa.Table:
+        try:
+            return self._parse_blocks(options)
+        except pa.ArrowInvalid as error:
+            self._enlarge_blocks(error)
+        return self._parse_blocks(options)
+
+    def _parse_blocks(self, options: pyarrow.csv.ConvertOptions) -> pa.Table:
+        return pyarrow.csv.read_csv(
             str(self._path),
-            read_options=self._read_options,
+            read_options=pyarrow.csv.ReadOptions(block_size=self._block_bytes),
             parse_options=self._parse_options,
             convert_options=options,
         )
+
+    def _open(self, options: pyarrow.csv.ConvertOptions | None, block_bytes: int) -> pyarrow.csv.CSVStreamingReader:
+        return pyarrow.csv.open_csv(
+            str(self._path),
+            read_options=pyarrow.csv.ReadOptions(block_size=block_bytes),
+            parse_options=self._parse_options,
+            convert_options=options,
+        )
+
+    def _enlarge_blocks(self, error: pa.ArrowInvalid) -> None:
+        """Go on with the largest blocks if a line was too long for smaller ones; raise the error if not."""
+        if not _is_too_long(error) or self._block_bytes >= _BLOCK_BYTES:
+            raise error
+        self._block_bytes = _BLOCK_BYTES
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        with explain_read_errors(self.name, "CSV file"):
+            try:
+                yield
+            except pa.ArrowInvalid as error:
+                if _is_too_long(error):
+                    raise InvalidData(
+                        f"{self.name} has a line of more than {_BLOCK_BYTES} bytes; shorten or drop it"
+                    ) from None
+                raise
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedColumns:
+    """A parsed file.
+
+    Attributes:
+        columns: the columns, those that may be labels, ids or texts with types that suit all their rows.
+        texts: which these are.
+        schema: names and types.
+    """
+
+    columns: Mapping[str, "pa.ChunkedArray[Any]"]
+    texts: frozenset[str]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, table: pa.Table, texts: Collection[str]) -> "_PreparedColumns | None":
+        """The columns of a table that was parsed with ``texts`` as strings; None if another changes its type."""
+        names, columns = table.column_names, table.columns
+        for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+            if name in texts:
+                columns[position] = _infer_type(column)
+            elif column.num_chunks > 1 and pa.types.is_string(column.type) and _begins_with_numbers(column):
+                return None
+        schema = pa.schema([pa.field(name, column.type) for name, column in zip(names, columns, strict=True)])
+        return cls(dict(zip(names, columns, strict=True)), frozenset(texts), schema)
+
+    def has_texts(self, names: Sequence[str]) -> bool:
+        """Whether all of these were read as they are written."""
+        return self.texts.issuperset(names)
+
+    def row_columns(self, names: Sequence[str]) -> pa.Table:
+        """Labels, ids and texts."""
+        return pa.Table.from_arrays([self.columns[name] for name in names], names=list(names))
+
+    def features(self, names: Sequence[str]) -> list[pa.RecordBatch]:
+        """Batches of numbers, as `CsvTable.stream` would give them."""
+        columns = [self.columns[name] for name in names]
+        numbers = [
+            column if column.type == (kind := _streamed_type(column.type)) else column.cast(kind, safe=False)
+            for column in columns
+        ]
+        return pa.Table.from_arrays(numbers, names=list(names)).to_batches()
+
+
+def _is_too_long(error: pa.ArrowInvalid) -> bool:
+    """Whether a line, perhaps with line breaks in it, is longer than a block."""
+    return "straddling" in str(error)
+
+
+def _begins_with_numbers(column: "pa.ChunkedArray[Any]") -> bool:
+    first: Any = column.chunk(0)
+    return is_number(_infer_type(column.slice(0, len(first))).type)
+
+
+def _streamed_type(kind: pa.DataType) -> pa.DataType:
+    return pa.float64() if is_number(kind) and not pa.types.is_boolean(kind) else kind
 
 
 def _infer_types(table: pa.Table) -> pa.Table:

@@ -23,7 +23,7 @@ class FrameTable(Table):
     def __init__(self, frame: Any, *, name: str | None = None) -> None:
         self.name = name or type(frame).__name__
         self._table = to_table(frame)
-        self.schema = self._table.schema
+        self._schema = self._table.schema
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Slices of the frame."""
@@ -96,7 +96,7 @@ def as_vector(values: Any) -> Array:
     by = type(values).__name__
     if table.num_columns != 1:
         raise InvalidData(f"{by}: labels must be one value per row, got {table.num_columns} columns; choose one")
-    return vector(table.column(0), by=by, what="labels")
+    return vector(table.column(0), by=by, what="labels", bounded=False)  # or texts
 
 
 def _columns(values: Any) -> pa.Table:

@@ -20,7 +20,7 @@ class ParquetTable(Table):
         self._path = path
         with explain_read_errors(name, "Parquet file"), pq.ParquetFile(path) as file:
             self._n_rows = file.metadata.num_rows
-            self.schema = file.schema_arrow
+            self._schema = file.schema_arrow
             _ = self.schema.names  # decoded only now, and they may be damaged too
 
     def count(self) -> int:

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,19 @@ class Table(ABC):
 
     Attributes:
         name: what to call it in messages.
-        schema: names and types of all columns.
     """
 
     name: str
-    schema: pa.Schema
+    _schema: pa.Schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+        return self._schema
+
+    def prepared(self, options: TableOptions) -> AbstractContextManager[None]:
+        """A context that holds what `read` and `read_with_features` will be asked for, if that saves a pass."""
+        return nullcontext()
 
     @abstractmethod
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
@@ -91,9 +100,15 @@ def open_table(
         labels: labels that are not in the table.
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
-    columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
-    if columns.features:
-        return TableSource(table, columns, labels=labels, one_pass=one_pass)
+    with table.prepared(options) if one_pass else nullcontext():
+        columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
+        if columns.features:
+            return TableSource(table, columns, labels=labels, one_pass=one_pass)
+        return _open_content(table, columns, options, labels)
+
+
+def _open_content(table: Table, columns: Columns, options: TableOptions, labels: Array | None) -> Source:
+    """A source of the images or texts in the columns of a table without features."""
     values = _row_values(table, table.read(_row_columns(columns)), columns, labels)
     source: Source
     if columns.image is None:
