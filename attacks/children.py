@@ -31,6 +31,8 @@ _MODULES = (
     "eigenclean.features.encoders.torch_function",
     "eigenclean.train.storage.model_files",
     "eigenclean.report.html",
+    "eigenclean.review.serve",
+    "distributed",
     "pyarrow.csv",
 )
 

@@ -95,7 +95,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def leftovers(names: Iterator[str] | Sequence[str] | dict[str, str]) -> list[str]:
     """Names of temporary files."""
-    return [name for name in names if name.endswith(".tmp")]
+    return [name for name in names if name.endswith((".tmp", ".old")) or "publication" in name]
 
 
 def _fingerprint(path: str) -> str:

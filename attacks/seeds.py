@@ -262,6 +262,16 @@ def write_run(folder: Path) -> None:
         review.close()
 
 
+def write_review_run(folder: Path) -> None:
+    """``data.npz`` with many wrong labels, and ``run/`` about it: some dozen suspects."""
+    rng = np.random.default_rng(0)
+    right = np.arange(300) % 3
+    features = rng.normal(size=(300, 4)).astype(np.float32) + 4 * np.eye(3, 4, dtype=np.float32)[right]
+    labels = np.where(np.arange(300) % 5 == 0, (right + 1) % 3, right)
+    np.savez(folder / "data.npz", features=features, labels=labels)
+    detect(folder / "data.npz", folder / "run", "--no-report")
+
+
 def write_patches(folder: Path) -> None:
     """``data.csv`` and ``data.npz``, each with a patch, applied to copies in place so that there are undo logs."""
     from eigenclean.patch import Patch
@@ -328,6 +338,16 @@ def write_cache(folder: Path) -> None:
     write_images(folder)
     assert run(["embed", *embedding(folder, folder / "images"), "--out", str(folder / "features.npz")]) == 0
     (folder / "features.npz").unlink()
+
+
+def write_image_run(folder: Path) -> None:
+    """``images/``, and ``run/`` about their embedding by an encoder of the user's own."""
+    for i in range(24):
+        path = folder / "images" / ("cat" if i % 2 else "dog") / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture(i))
+    write_network(folder)
+    detect(folder / "images", folder / "run", *embedding(folder, "")[1:], "--method", "fine")
 
 
 def embedding(folder: Path, source: Path | str) -> list[str]:

@@ -66,7 +66,7 @@ class FuzzCase:
     def prepare(self, work: Path) -> tuple[str, Action]:
         """Write the mutated input to ``work``; return what was done to it, and the command to run."""
         shutil.copytree(self.valid, work, symlinks=True)
-        _rebase(self.valid, work)
+        rebase(self.valid, work)
         rng = random.Random(f"{self.seed}/{self.target.name}/{self.number}")
         what = self._mutate(work, rng)
         actions = self.target.actions(work)
@@ -90,7 +90,7 @@ class FuzzCase:
         return f"{mutate.__name__} of {name}"
 
 
-def _rebase(valid: Path, work: Path) -> None:
+def rebase(valid: Path, work: Path) -> None:
     """Records of a run name the folder of its data; they have moved."""
     for path in work.rglob("summary.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(str(valid), str(work)), encoding="utf-8")
