@@ -122,11 +122,10 @@ def run_cases(cases: Sequence[Case], limits: Limits | None = None, jobs: int = 1
                 child = _Child(waiting.pop(), limits)
                 children[child.pipe] = child
                 selector.register(child.pipe, selectors.EVENT_READ)
-            ready = {key.fd for key, _ in selector.select(timeout=1.0)}
+            selector.select(timeout=0.5)
             for pipe, child in list(children.items()):
-                if pipe in ready:
-                    yield from child.reports()
-                ended = pipe in ready and not _is_alive(child.pid)
+                yield from child.reports()
+                ended = not _is_alive(child.pid)  # its own children may still hold the pipe
                 if not ended and not child.is_stuck():
                     continue
                 if ended:

@@ -16,6 +16,7 @@ from eigenclean.errors import EigencleanError
 
 Action = Sequence[str] | Callable[[], object]  # a command line, or a call of the Python interface
 LONGEST_SENTENCE = 1500
+MOST_LINES = 6
 _WARNING = re.compile(r"\.py:\d+: \w*Warning")
 _PREFIX = "eigenclean: "
 
@@ -68,9 +69,9 @@ def broken_promises(outcome: Outcome, action: Action) -> list[str]:
 
 
 def _broken_sentence(outcome: Outcome) -> Iterator[str]:
-    lines = outcome.err.splitlines()
-    others = [line for line in lines[:-1] if not line.startswith("note: ")]
-    if not lines or not lines[-1].startswith(_PREFIX) or others:
+    lines = outcome.err.splitlines()  # notes, such as files that were left out, come before the sentence
+    sentences = [line for line in lines if line.startswith(_PREFIX)]
+    if len(sentences) != 1 or lines[-1] != sentences[0] or len(lines) > MOST_LINES:
         yield f"exit code 2 with {len(lines)} lines instead of one sentence: {outcome.err[:300]!r}"
     elif len(lines[-1]) > LONGEST_SENTENCE:
         yield f"a sentence of {len(lines[-1])} characters"

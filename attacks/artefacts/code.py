@@ -56,8 +56,9 @@ def _run_with_encoder(work: Path, encoder: str, command: str) -> list[Action]:
     (run / "model.onnx").write_bytes(b"\x08\x07" + bytes(100))
     _write_model_folder(run / "model", work.parent)
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    text = json.dumps(summary).replace(json.dumps(summary["embedding"]["again"]["encoder"]), json.dumps(encoder))
-    (run / "summary.json").write_text(text, encoding="utf-8")
+    options = {"encoder": encoder, "half": False, "cache": str(work / "cache")}
+    summary["embedding"] |= {"encoder": encoder, "options": options, "again": options}  # names of two versions
+    (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     (run / "manifest.json").unlink(missing_ok=True)  # a hostile run need not have one
     (run / "review.npz").unlink(missing_ok=True)
     out = str(work / "out")

@@ -273,7 +273,6 @@ def databases() -> Iterator[Attack]:
         "trigger": "CREATE TRIGGER t AFTER INSERT ON history BEGIN DELETE FROM history; END",
         "writable": "CREATE TRIGGER t AFTER INSERT ON history BEGIN UPDATE history SET label = 'x'; END",
         "view": "CREATE VIEW extra AS SELECT load_extension('evil')",
-        "generated": "CREATE TABLE other (a, b GENERATED ALWAYS AS (load_extension('evil')))",
         "index": "CREATE INDEX odd ON history (abs(seq))",
     }
     for name, statement in statements.items():

@@ -28,12 +28,14 @@ class Watch:
 
     Args:
         root: folder of the attack; its subfolder ``outside`` holds what no artefact may name.
+        own_code: a file of code that the user names on the command line.
     """
 
     _current: "Watch | None" = None
     _installed = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, own_code: Path | None = None) -> None:
+        self.own_code = str(own_code)
         self.root = str(root.resolve())
         self.outside = f"{self.root}/outside"
         self.seen: list[str] = []
@@ -58,16 +60,20 @@ class Watch:
             self.seen.append(f"a connection to {arguments[1]!r}")
         elif name in _CODE:
             file = _code_file(name, arguments)
-            if file.startswith(self.root):
+            if file.startswith(self.root) and file != self.own_code:
                 self.seen.append(f"{name} of {self._short(file)}")
         elif name in _PATHS or name in _LOADERS:
             for value in arguments[:2]:
                 path = _as_path(value)
-                if path is not None and self._is_outside(path):
+                if path is not None and self._is_outside(path, follow=name == "open"):
                     self.seen.append(f"{name} of {self._short(path)}")
 
-    def _is_outside(self, path: str) -> bool:
-        return "\0" not in path and os.path.realpath(path).startswith(self.outside)
+    def _is_outside(self, path: str, *, follow: bool) -> bool:
+        if "\0" in path:
+            return False
+        folder, name = os.path.split(path)
+        real = os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name)
+        return real.startswith(self.outside)
 
     def _short(self, path: str) -> str:
         return path.replace(self.root, "DIR")
@@ -87,7 +93,8 @@ def _hook(name: str, arguments: tuple[Any, ...]) -> None:
 def _code_file(name: str, arguments: tuple[Any, ...]) -> str:
     if name == "exec":
         return str(getattr(arguments[0], "co_filename", ""))
-    return os.path.realpath(str(arguments[1])) if arguments[1] else ""
+    file = str(arguments[1] or "<unknown>")
+    return file if file.startswith("<") else os.path.realpath(file)
 
 
 def _as_path(value: Any) -> str | None:

@@ -17,7 +17,7 @@ _MOMENT = 0.3
 
 
 class ReviewServer:
-    """`eigenclean review` in a forked child.
+    """`eigenclean review` in a forked child, which ends with the process group of its parent at the latest.
 
     Args:
         run: the folder of the run.
@@ -64,7 +64,6 @@ class ReviewServer:
 def _serve(run: Path, log: Path, pipe: int, kill_after: int | None) -> None:
     """The child: never returns."""
     try:
-        os.setsid()
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(file, 1)
         os.dup2(file, 2)

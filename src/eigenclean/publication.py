@@ -298,6 +298,8 @@ def _refuse_folders_in_the_way(target: Path, staging: Path) -> None:
 
 
 def _manifest_text(folder: Path) -> bytes | None:
+    if (folder / MANIFEST).is_symlink():  # we write none: it may lead out of the folder
+        return None
     try:
         return (folder / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError):

@@ -18,6 +18,9 @@ SMALL = (
         f"fuzz/{name}"
         for name in ("csv", "parquet", "npz", "npy", "hugging-face", "patch", "run", "truth", "moments")
     ),
+    *(f"kill/{name}" for name in ("detect", "patch", "patch-images", "review")),
+    *(f"artefacts/{name}" for name in ("pickles", "patches", "moves", "links", "publications", "databases")),
+    *(f"server/{name}" for name in ("access", "traversal", "malformed", "bodies")),
 )
 
 

@@ -222,3 +222,19 @@ def test_images_are_not_moved_through_a_link(data: Path, tmp_path: Path) -> None
         apply_patch(open_source(data), patch, data, data, revert=True)
     apply_patch(open_source(data, follow_links=True), patch, data, data, revert=True)
     assert names(tmp_path) == sorted([*before, "p.jsonl"])
+
+
+def test_records_beside_the_data_are_never_links(tmp_path: Path) -> None:
+    from eigenclean.publication import _read_manifest
+    from eigenclean.sources.relabel.folder import MOVED, _read_moves
+    from eigenclean.sources.relabel.update import UndoLog
+
+    (tmp_path / "outside.json").write_text('{"eigenclean": 1, "files": {}, "removed": [], "a": "b"}')
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in (MOVED, "x.csv.undo.json", "manifest.json"):
+        (folder / name).symlink_to(tmp_path / "outside.json")
+    with pytest.raises(InvalidData, match="cannot be read"):
+        _read_moves(folder)
+    assert UndoLog.load(folder / "x.csv").types == []
+    assert _read_manifest(folder) is None

@@ -79,6 +79,11 @@ def limited_protocol(limits: Limits) -> type[H11Protocol]:
                 self._answer_timer.cancel()
                 self._answer_timer = None
 
+        def send_400_response(self, msg: str) -> None:
+            if self.cycle is not None:  # its answer would come after this one, which h11 does not allow
+                self.cycle.disconnected = True
+            super().send_400_response(msg)
+
         def _is_waiting(self) -> bool:
             """Whether there is more to come before the application can answer."""
             return self.cycle is None or self.cycle.more_body or self.cycle.response_complete

@@ -133,7 +133,7 @@ def _read_moves(root: Path) -> dict[str, str]:
     """The current names of moved images by their original names."""
     path = root / MOVED
     try:
-        record = parse_json(path.read_text(encoding="utf-8"))
+        record = None if path.is_symlink() else parse_json(path.read_text(encoding="utf-8"))  # we make no links
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
