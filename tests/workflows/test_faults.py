@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from attacks.faults import FULL, FaultyDisk, Killed, every_fault
+from eigenclean.cli.app import run as main
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.publication import PENDING, read_together
 from eigenclean.report import publish
@@ -70,8 +71,7 @@ def old_run(data: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream"])
-@pytest.mark.parametrize("error", [Killed, FULL])
+@pytest.mark.parametrize(("engine", "error"), [("memory", Killed), ("stream", Killed), ("stream", FULL)])
 def test_detect(data: Path, tmp_path: Path, engine: str, error: type[Killed] | int) -> None:
     run, kept = tmp_path / "run", old_run(data, tmp_path / "kept")
     request = DetectRequest(str(data), run, MethodOptions("fine"), engine=EngineOptions(engine))
@@ -119,6 +119,55 @@ def test_a_folder_of_blocks_that_a_cluster_wrote(data: Path, tmp_path: Path, old
     every_fault(run, lambda: publish_blocks(run, "fine"), check, prepare=start_from(kept, run))
     assert seen[0] == "knn" and seen[-1] == "fine" and seen == sorted(seen, reverse=True)
     assert is_run(run) and check_run(run, CheckRequest(0.5)).n_samples == N
+
+
+def test_data_that_belong_to_a_run_are_replaced_with_it(data: Path, tmp_path: Path) -> None:
+    run, kept = tmp_path / "run", old_run(data, tmp_path / "kept")
+    source, verdicts = open_source(str(data)), {"knn": Verdict.load(kept)}
+    run_detect(DetectRequest(str(data), tmp_path / "new", MethodOptions("fine")))
+    verdicts["fine"] = Verdict.load(tmp_path / "new")
+
+    def publish_with_data(folder: Path, name: str) -> None:  # as `eigenclean demo` does
+        others = {"digits.npz": lambda path: path.write_text(name)}
+        publish(folder, verdicts[name], source, report=False, others=others)
+
+    publish_with_data(kept, "knn")
+    seen: list[str] = []
+
+    def check(raised: BaseException | None) -> None:
+        names = ["verdict.parquet", "digits.npz"]
+        read = read_together(run, names, lambda: (Verdict.load(run).method, (run / "digits.npz").read_text()))
+        assert len(set(read)) == 1
+        seen.append(read[0])
+
+    every_fault(run, lambda: publish_with_data(run, "fine"), check, prepare=start_from(kept, run))
+    assert seen[0] == "knn" and seen[-1] == "fine" and seen == sorted(seen, reverse=True)
+
+
+def test_check_writes_both_files_or_neither(data: Path, tmp_path: Path) -> None:
+    run, out = old_run(data, tmp_path / "run"), tmp_path / "out"
+    arguments = [
+        "check",
+        str(run),
+        "--junit",
+        str(out / "a.xml"),
+        "--markdown",
+        str(out / "b.md"),
+        "--max-noise",
+        "1",
+    ]
+
+    def prepare() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+
+    codes: list[int] = []
+
+    def check(raised: BaseException | None) -> None:
+        assert len(os.listdir(out)) == (0 if codes[-1] == 2 else 2)
+
+    every_fault(out, lambda: codes.append(main(arguments)), check, prepare=prepare, error=FULL)
+    assert {*codes} == {0, 2} and codes[-1] == 0
 
 
 def test_score(data: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`eigenclean check`: a gate that data with too many wrong labels do not pass."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,10 +51,9 @@ def check(
     """
     from eigenclean.detect.decisions import Decision
     from eigenclean.detect.registry import build_detector
-    from eigenclean.files import replacing, write_text
     from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
     from eigenclean.workflows.embedding import EmbeddingOptions
-    from eigenclean.workflows.gate import check_limit, to_junit, to_markdown
+    from eigenclean.workflows.gate import check_limit, write_results
 
     check_limit(max_noise)
     if len(sources) > 1 and (patch.patch is not None or columns.labels is not None):
@@ -76,10 +74,7 @@ def check(
             check_run(Path(source), request) if is_run(source) else check_source(source, request, notify=mention)
             for source in sources
         ]
-    with ExitStack() as written:  # both or neither
-        for path, render in ((junit, to_junit), (markdown, to_markdown)):
-            if path is not None:
-                write_text(written.enter_context(replacing(path)), render(gates))
+    write_results(gates, junit=junit, markdown=markdown)
     if as_json:
         print_json([gate.as_dict() for gate in gates] if len(gates) > 1 else gates[0].as_dict())
     else:

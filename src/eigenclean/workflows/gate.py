@@ -1,8 +1,11 @@
 """`eigenclean check`: a gate that closes when too many labels are wrong; its result as Markdown and JUnit XML."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,6 +13,7 @@ import numpy as np
 
 from eigenclean.arrays import Bools, encode_labels
 from eigenclean.errors import InvalidOption, TooFewSamples
+from eigenclean.files import sync_file, temporary_beside
 from eigenclean.metrics.noise_rate import noise_rate_interval, noise_rate_intervals
 from eigenclean.report import fixed_percent
 from eigenclean.verdict import Verdict
@@ -119,6 +123,20 @@ def check_limit(max_noise: float) -> None:
     """Raise `InvalidOption` unless the limit is a share."""
     if not 0 <= max_noise <= 1:
         raise InvalidOption(f"eigenclean check: --max-noise must be a share from 0 to 1, got {max_noise}")
+
+
+def write_results(gates: Sequence[Gate], *, junit: Path | None = None, markdown: Path | None = None) -> None:
+    """Write the results as JUnit XML, as Markdown, or both; both are complete before the first one is replaced."""
+    texts = {
+        path: render(gates) for path, render in ((junit, to_junit), (markdown, to_markdown)) if path is not None
+    }
+    with ExitStack() as files:
+        written = {path: files.enter_context(temporary_beside(path)) for path in texts}
+        for path, temporary in written.items():
+            temporary.write_text(texts[path], encoding="utf-8", errors="backslashreplace", newline="\n")
+            sync_file(temporary)
+        for path, temporary in written.items():
+            os.replace(temporary, path)
 
 
 def to_markdown(gates: Sequence[Gate]) -> str:

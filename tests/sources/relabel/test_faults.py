@@ -106,6 +106,8 @@ def test_a_patch(kind: str, tmp_path: Path, error: type[Killed] | int) -> None:
             assert "; nothing was changed: make room there" in str(raised) and "\n" not in str(raised)
             assert contents(work) == before
             assert not list(work.rglob("*.tmp"))
+        if error == FULL:
+            return
         run()  # does the rest
         assert contents(work) == changed
         apply_patch(open_source(path), patch, path, path, revert=True)
