@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,19 @@ def test_importing_leaves_the_process_alone() -> None:
     assert same_folder
     assert same_environment
     assert same_random
+
+
+def test_importing_the_package_takes_little_of_the_standard_library() -> None:
+    folder = Path(eigenclean.__file__).parents[1]
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); import eigenclean; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    heavy = {
+        "importlib.abc",
+        "importlib.resources",
+        "importlib.metadata",
+        "inspect",
+        "tempfile",
+        "numpy",
+        "pyarrow",
+    }
+    assert not heavy & set(done.stdout.split())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from eigenclean.arrays import Array
 from eigenclean.report import summarize
 from eigenclean.report.sections.map import MAX_POINTS, project
 from eigenclean.verdict import Verdict
@@ -57,3 +58,15 @@ def test_each_point_carries_the_facts_of_its_row(make: Make) -> None:
 def test_images_may_serve_as_features(make: Make) -> None:
     images = np.random.default_rng(0).integers(0, 255, (20, 5, 5), dtype=np.uint8)
     assert summarize(make(n=20), features=images)["map"]["n_points"] == 20
+
+
+@pytest.mark.parametrize(("dtype", "powers"), [(np.float64, (-1000, 1000)), (np.float32, (-120, 120))])
+def test_points_do_not_depend_on_the_magnitude(make: Make, dtype: type, powers: tuple[int, int]) -> None:
+    features: Array = np.random.default_rng(0).standard_normal((50, 4)).astype(dtype)
+    features /= np.abs(features).max()
+    verdict = make(50)
+    expected = summarize(verdict, features=features)["map"]
+    for power in powers:
+        shown = summarize(verdict, features=np.ldexp(features, power))["map"]  # warnings are errors here
+        np.testing.assert_allclose(shown["x"], expected["x"], atol=2e-4)
+        np.testing.assert_allclose(shown["y"], expected["y"], atol=2e-4)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenclean.arrays import Floats, Ints
+from eigenclean.arrays import Array, Floats, Ints
+from eigenclean.detect.value_range import is_in_range, largest_magnitude, scale
 from eigenclean.errors import InvalidData
 from eigenclean.report.formatting import plain
 from eigenclean.report.sections.base import ReportInput
@@ -24,10 +25,10 @@ def feature_map(inputs: ReportInput) -> dict[str, Any] | None:
         return None
     if callable(features):
         rows = _sample_rows(verdict, MAX_POINTS)
-        block = np.asarray(features(rows)).astype(np.float32)
+        block = np.asarray(features(rows))
     else:
         rows, block = _sample(verdict, features)
-    points, explained = project(np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0))
+    points, explained = project(_single_precision(block))
     p_wrong = 1.0 - np.nan_to_num(np.asarray(verdict.p_clean)[rows], nan=0.5)
     flagged = np.asarray(verdict.flagged)[rows]
     given = classes.given[rows]
@@ -48,7 +49,7 @@ def feature_map(inputs: ReportInput) -> dict[str, Any] | None:
     }
 
 
-def _sample(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
+def _sample(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Array]:
     table = features if isinstance(features, np.ndarray) else np.asarray(features)
     if len(table) != len(verdict) or table.ndim < 2 or table.dtype.kind not in "fiub":
         raise InvalidData(
@@ -57,7 +58,16 @@ def _sample(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Floats]:
         )
     width = int(np.prod(table.shape[1:]))
     rows = _sample_rows(verdict, min(MAX_POINTS, max(2, _MAX_BYTES // (4 * max(1, width)))))
-    return rows, table[rows].reshape(len(rows), width).astype(np.float32)
+    return rows, table[rows].reshape(len(rows), width)
+
+
+def _single_precision(block: Array) -> Floats:
+    """Finite numbers in float32; those whose squares would not fit into it are scaled, as detectors do."""
+    block = np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0)
+    largest = largest_magnitude(block)
+    if not is_in_range(largest, np.dtype(np.float32)):
+        block = scale(block, int(np.frexp(largest)[1]))
+    return block.astype(np.float32)
 
 
 def project(block: Floats) -> tuple[Floats, float]:
