@@ -225,3 +225,21 @@ def in_child(work: Callable[[], object], *, wall: float = 300.0) -> int:
             os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)
     return os.waitpid(pid, 0)[1]
+
+
+def silence() -> None:
+    """Send what this process prints to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def in_child_or_fail(work: Callable[[], None], what: str) -> None:
+    """Do something in a forked child that must succeed; what it prints goes nowhere."""
+
+    def quietly() -> None:
+        silence()
+        work()
+
+    if in_child(quietly):
+        raise RuntimeError(f"{what} failed, though nothing was attacked yet")

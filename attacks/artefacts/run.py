@@ -12,7 +12,7 @@ from attacks.artefacts import code, paths
 from attacks.artefacts.code import Attack
 from attacks.artefacts.hostile import CANARY, MARK, plant_outside
 from attacks.artefacts.watch import Watch
-from attacks.children import in_child
+from attacks.children import in_child_or_fail
 from attacks.commands import Action, broken_promises, changes, execute, snapshot
 from attacks.fuzz.run import rebase
 from attacks.fuzz.targets import TARGETS
@@ -39,8 +39,7 @@ def prepare(root: Path, names: set[str]) -> None:
     wanted = {valid for family in names for _, valid, _ in FAMILIES[family]()}
     for name in sorted(wanted):
         (root / name).mkdir(parents=True)
-        if in_child(partial(builders[name], root / name)):
-            raise RuntimeError(f"the valid input {name} could not be built")
+        in_child_or_fail(partial(builders[name], root / name), f"artefacts: valid input {name}")
 
 
 def cases(root: Path, scale: float, seed: int = 0) -> list[Case]:

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
-from attacks.children import in_child
+from attacks.children import in_child_or_fail
 from attacks.commands import Action, broken_promises, changes, execute, leftovers, snapshot
 from attacks.fuzz.folders import FOLDERS
 from attacks.fuzz.mutations import BYTES
@@ -25,9 +25,7 @@ def build_seeds(root: Path, names: set[str]) -> None:
     """Write the valid inputs of these targets into ``root``, in a child: the parent must not compute anything."""
     for target in TARGETS:
         if target.name in names and not (root / target.name).exists():
-            status = in_child(partial(_build, target, root))
-            if status:
-                raise RuntimeError(f"the valid input of {target.name} could not be built")
+            in_child_or_fail(partial(_build, target, root), f"fuzz: valid input of {target.name}")
 
 
 def _build(target: Target, root: Path) -> None:

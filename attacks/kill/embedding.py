@@ -63,6 +63,7 @@ class EmbedFolder(Embed):
     """`embed` to a folder of shards in which there are others already."""
 
     name = "embed-folder"
+    kills = 20
     out = "features"
 
     def build(self, folder: Path) -> None:

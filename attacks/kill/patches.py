@@ -77,6 +77,7 @@ class RevertFile(PatchFile):
     """`patch revert --in-place` of a CSV file whose cells were respelled."""
 
     name = "patch-revert"
+    kills = 20
     verb, back = "revert", "apply"
 
     def build(self, folder: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Timer
 
 from attacks import seeds
-from attacks.kill.scenario import answer, in_child_or_fail
+from attacks.children import in_child_or_fail
+from attacks.kill.scenario import answer
 from attacks.server.client import Client, ReviewServer, decision
 
 KILLS = 40

@@ -61,6 +61,7 @@ class FirstDetect(Detect):
     """`detect` into a folder that does not exist yet."""
 
     name = "first-detect"
+    kills = 20
 
     def build(self, folder: Path) -> None:
         """The data alone."""

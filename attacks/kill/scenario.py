@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from attacks.children import in_child
+from attacks.children import in_child, in_child_or_fail, silence
 from attacks.commands import changes, execute, leftovers, snapshot
 from attacks.kill.operations import Operations, chosen_operation
 
@@ -134,21 +134,3 @@ def run_again(arguments: Sequence[str], folder: Path) -> list[str]:
 def differences(a: Path, b: Path) -> list[str]:
     """Names of files that differ between two folders."""
     return changes(snapshot(a), snapshot(b))
-
-
-def silence() -> None:
-    """Send what this process prints to nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-
-
-def in_child_or_fail(work: Callable[[], None], what: str) -> None:
-    """Do something in a forked child that must succeed; what it prints goes nowhere."""
-
-    def quietly() -> None:
-        silence()
-        work()
-
-    if in_child(quietly):
-        raise RuntimeError(f"{what} failed without any kill")

@@ -46,6 +46,7 @@ class Retrain(Train):
     """`train --force` over the finished model of another training."""
 
     name = "retrain"
+    kills = 20
 
     def build(self, folder: Path) -> None:
         """The data, and a model of another seed."""

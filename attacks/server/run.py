@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import seeds
-from attacks.kill.scenario import in_child_or_fail
+from attacks.children import in_child_or_fail
 from attacks.record import Case
 from attacks.server.client import Client, ReviewServer, decision, parsed, receive
 from attacks.server.probes import PROBES, Probe

@@ -80,7 +80,12 @@ def _splits(path: Path) -> dict[str, str]:
 
 
 def _folders(path: Path) -> list[str]:
-    return sorted(entry.name for entry in os.scandir(path) if entry.is_dir() and not entry.name.startswith("."))
+    return sorted(entry.name for entry in os.scandir(path) if _is_folder(entry) and not entry.name.startswith("."))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or a link to one; unlike `DirEntry.is_dir` no error for a link to itself."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -120,7 +125,7 @@ class _Walk:
             folder = pending.pop()
             for entry in _entries(self._root / folder):
                 name, is_link = f"{folder}/{entry.name}", entry.is_symlink()
-                if entry.is_dir():
+                if _is_folder(entry):
                     if not is_link or (self._counts(name) and self._enters(name, entered)):
                         pending.append(name)
                 elif _is_image(entry.name) and (not is_link or self._counts(name)):

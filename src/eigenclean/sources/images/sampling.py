@@ -45,7 +45,9 @@ def may_hold_images(path: Path) -> bool:
 def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
     """What is in the subfolders, without hidden entries; folders are read one after the other, as they come."""
     with os.scandir(path) as entries:
-        labels = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+        labels = sorted(
+            entry.name for entry in entries if os.path.isdir(entry.path) and not entry.name.startswith(".")
+        )
     pending = [path / label for label in reversed(labels)]
     while pending:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
