@@ -80,6 +80,7 @@ test-lowest: $(LOWEST)/.installed
 # Minutes on two cores. SECONDS=60 stops early, ATTACK="--only kill --quick" tries a part.
 attack: setup
 	$(BIN)/python -m attacks $(if $(SECONDS),--seconds $(SECONDS)) $(ATTACK)
+# For docs/promises.md: make attack ATTACK="--json results/attack.json"
 
 bench: setup
 	$(BIN)/eigenclean bench detect

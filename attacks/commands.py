@@ -39,7 +39,8 @@ def execute(action: Action) -> Outcome:
                 action()
                 code = 0
             except EigencleanError as error:
-                sys.stderr.write(f"{_PREFIX}{' '.join(str(error).split())}\n")
+                sentence = " ".join(str(error).split())  # a traceback shows it, and no terminal of ours
+                sys.stderr.write(f"{_PREFIX}{''.join(c if c.isprintable() else '?' for c in sentence)}\n")
                 code = 2
             except Exception as error:
                 sys.stderr.write(f"{_PREFIX}unexpected {type(error).__name__}: {error}\n")

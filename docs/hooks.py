@@ -29,6 +29,7 @@ from eigenclean_lab.bench.training.page import train_page
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
 TRAINED_ENCODER = "eigenclean.train.encoder.trained_features"
+ATTACK = "<!-- attack -->"
 LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented because pages of the site use them
 
 
@@ -64,7 +65,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Hide what only the tests read in the first line of a block; fill in what was measured."""
     markdown = markdown.replace(scale_page.MARK, scale_page.measured(ROOT / "results" / "bench_scale.json"))
+    markdown = markdown.replace(ATTACK, attack_table(ROOT / "results" / "attack.json"))
     return re.sub(r"^( *```(?:console|text)) (?:exit=\d+|approx)$", r"\1", markdown, flags=re.MULTILINE)
+
+
+def attack_table(path: Path) -> str:
+    """Cases tried and promises broken in the last full run of `make attack`, as Markdown."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    rows = [f"| {row['kind']} | {row['tried']} | {row['violations']} |" for row in record["kinds"]]
+    total = f"| **all** | **{record['tried']}** | **{record['violations']}** |"
+    return "\n".join(["| kind | cases tried | violations |", "|---|---:|---:|", *rows, total])
 
 
 # The command line.

@@ -342,3 +342,9 @@ def test_shards_of_two_data_sets_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="not of one run: part-00001"):
         check_shards(tmp_path, names)
     check_shards(tmp_path, ["mine.arrow"])  # somebody's own files are not ours to check
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "summary.json")
+    with pytest.raises(InvalidData, match=r"summary\.json is not an ordinary file"):
+        read_together(tmp_path, ["summary.json"], (tmp_path / "summary.json").read_bytes)

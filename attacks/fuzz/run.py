@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attacks.children import in_child_or_fail
 from attacks.commands import Action, broken_promises, changes, execute, leftovers, snapshot
-from attacks.fuzz.folders import FOLDERS
+from attacks.fuzz.folders import FOLDERS, pipe_for_file
 from attacks.fuzz.mutations import BYTES
 from attacks.fuzz.targets import TARGETS, Target
 from attacks.record import Case
@@ -72,7 +72,7 @@ class FuzzCase:
 
     def _mutate(self, work: Path, rng: random.Random) -> str:
         if self.target.folder is not None and rng.random() < FOLDER_SHARE:
-            change = rng.choice(FOLDERS)
+            change = rng.choice([way for way in FOLDERS if self.target.pipes or way is not pipe_for_file])
             change(work / self.target.folder, rng)
             return f"{change.__name__} in {self.target.folder}/"
         files = sorted(path for pattern in self.target.files for path in work.glob(pattern) if path.is_file())

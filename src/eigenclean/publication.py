@@ -125,6 +125,7 @@ def read_together(folder: str | os.PathLike[str], names: Collection[str], read: 
     publishes a set meanwhile, the files are read again.
     """
     target = Path(folder)
+    _refuse_pipes(target, names)
     for _ in range(_TRIES):
         finish_publication(target)
         before = _manifest_text(target)
@@ -138,6 +139,15 @@ def read_together(folder: str | os.PathLike[str], names: Collection[str], read: 
         if _is_unchanged(target, before):
             return result
     raise InvalidData(f"{target} is being replaced all the time; read it when nobody writes to it")
+
+
+def _refuse_pipes(folder: Path, names: Collection[str]) -> None:
+    """Raise `InvalidData` for a pipe or a device in the place of a file: reading it might never end."""
+    for name in (*names, MANIFEST):
+        with suppress(OSError, ValueError):
+            mode = os.stat(folder / name).st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                raise InvalidData(f"{folder / name} is not an ordinary file; write the folder again")
 
 
 def check_published(folder: Path, names: Collection[str]) -> None:

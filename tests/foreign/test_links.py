@@ -238,3 +238,14 @@ def test_records_beside_the_data_are_never_links(tmp_path: Path) -> None:
         _read_moves(folder)
     assert UndoLog.load(folder / "x.csv").types == []
     assert _read_manifest(folder) is None
+
+
+def test_a_link_to_itself_is_an_image_that_cannot_be_read(tmp_path: Path) -> None:
+    for number in range(4):
+        path = tmp_path / "ab"[number % 2] / f"{number}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8)).save(path)
+    (tmp_path / "a" / "loop.png").symlink_to("loop.png")
+    (tmp_path / "c").symlink_to("c")
+    source = open_source(str(tmp_path))
+    assert set(source.ids.tolist()) <= {"a/0.png", "a/2.png", "b/1.png", "b/3.png", "a/loop.png"}

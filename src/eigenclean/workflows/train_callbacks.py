@@ -61,14 +61,15 @@ class SelectionHistory(Callback):
         if engine.is_main:
             clear_leftovers(self.path)
         if engine.epochs_done and self.path.exists():
-            self.records = [record for record in self._read() if record["epoch"] <= engine.epochs_done]
+            self.records = [record for record in self._read(engine) if record["epoch"] <= engine.epochs_done]
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self, engine: Any) -> list[dict[str, Any]]:
         try:
             records = [parse_json(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
         except (OSError, ValueError):
             records = [None]
-        if not all(isinstance(record, dict) and isinstance(record.get("epoch"), int) for record in records):
+        names = ("kept", "flagged") if self.truth is None else ("right", "wrong")
+        if not all(_is_entry(record, engine.pool.n_classes, names) for record in records):
             raise InvalidData(f"{self.path} is damaged, so the run cannot be resumed; start a new run")
         return records
 
@@ -89,6 +90,19 @@ class SelectionHistory(Callback):
             return {"kept": ~verdict.flagged, "flagged": verdict.flagged}
         clean = self.truth.is_clean(verdict.labels)
         return {"right": clean, "wrong": ~clean}
+
+
+def _is_entry(record: Any, n_classes: int, names: tuple[str, str]) -> bool:
+    """Whether `SelectionHistory` may have written the record, so that the report can show it."""
+    try:
+        scores = record.get("scores", {"low": 0, "high": 1, **dict.fromkeys(names, [0] * BINS)})
+        counts = [scores[name] for name in names]
+        numbers = [*record["kept_by_class"], scores["low"], scores["high"], *(n for row in counts for n in row)]
+        lengths = [len(record["kept_by_class"]), *map(len, counts)]
+    except (AttributeError, KeyError, TypeError):
+        return False
+    is_number = all(type(number) in (int, float) and np.isfinite(number) for number in numbers)
+    return type(record.get("epoch")) is int and is_number and lengths == [n_classes, BINS, BINS]
 
 
 def score_histogram(scores: Array, groups: dict[str, Bools]) -> dict[str, Any]:
