@@ -144,10 +144,12 @@ def read_together(folder: str | os.PathLike[str], names: Collection[str], read: 
 def _refuse_pipes(folder: Path, names: Collection[str]) -> None:
     """Raise `InvalidData` for a pipe or a device in the place of a file: reading it might never end."""
     for name in (*names, MANIFEST):
-        with suppress(OSError, ValueError):
+        try:
             mode = os.stat(folder / name).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                raise InvalidData(f"{folder / name} is not an ordinary file; write the folder again")
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise InvalidData(f"{folder / name} is not an ordinary file; write the folder again")
 
 
 def check_published(folder: Path, names: Collection[str]) -> None:

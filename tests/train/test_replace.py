@@ -153,3 +153,20 @@ def test_a_model_beside_the_verdict_of_another_run_is_refused(data: MemorySource
         RobustClassifier.load(tmp_path / "run")
     assert "\n" not in str(error.value)
     np.testing.assert_array_equal(done.model.verdict_.labels, data.labels)
+
+
+def test_killed_after_its_last_checkpoint_a_training_resumes_to_all_its_metrics(
+    data: MemorySource, tmp_path: Path
+) -> None:
+    run_training(data, options(), tmp_path / "whole")
+    expected = (tmp_path / "whole" / "metrics.jsonl").read_text()
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for name in (CHECKPOINT, "rounds.jsonl"):
+        shutil.copyfile(tmp_path / "whole" / name, killed / name)
+    (killed / "metrics.jsonl").write_text("".join(expected.splitlines(keepends=True)[:-1]))
+    run_training(data, options(), killed, resume=True)
+    assert (killed / "metrics.jsonl").read_text() == expected
+    (killed / "rounds.jsonl").write_text('{"epoch": 1, "kept_by_class": [1.0, "x"]}\n')
+    with pytest.raises(InvalidData, match="damaged"):
+        run_training(data, options(), killed, resume=True)

@@ -1,5 +1,6 @@
 """The files of a training run: where its progress is saved, and how its results replace earlier ones as one."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.errors import InvalidOption
-from eigenclean.files import remove
+from eigenclean.files import remove, write_text
 from eigenclean.publication import finish_publication, publication
 from eigenclean.report.html import report_data_path
 from eigenclean.train import CHECKPOINT, Callback, RobustClassifier
@@ -58,7 +59,9 @@ def publish_training(
     with publication(folder, removes=[CSV, report_data_path(REPORT).name]) as staging:
         write_model(model, staging, facts)
         write_run_report(staging, model, facts, callbacks, source=source, command=command)
-        for name in (METRICS, ROUNDS, *[CHECKPOINT] * (progress != folder)):
+        # Not copied: a training that was killed right after its last checkpoint has a line less in its file.
+        write_text(staging / METRICS, "".join(json.dumps(line, allow_nan=False) + "\n" for line in model.history_))
+        for name in (ROUNDS, *[CHECKPOINT] * (progress != folder)):
             if (progress / name).exists():
                 shutil.copyfile(progress / name, staging / name)
     if progress != folder:
