@@ -159,3 +159,12 @@ def test_refresh_without_flush_pairs_every_key_with_its_row(
         if step == "refresh":
             places = cache.find(keys(*(b"%d" % number for number in added)))
             assert (places >= 0).all() and (not added or np.array_equal(cache.take(places), rows(*added)))
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    FeatureCache(tmp_path, "k", {})
+    left = tmp_path / "k" / ".encoder.json.999999999.abc.tmp"
+    left.write_text("{")
+    (tmp_path / "k" / ".mine.tmp").write_text("")
+    FeatureCache(tmp_path, "k", {})
+    assert not left.exists() and (tmp_path / "k" / ".mine.tmp").exists()

@@ -18,7 +18,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData
-from eigenclean.files import explain_write_errors, make_folder, write_json
+from eigenclean.files import explain_write_errors, make_folder, sweep, write_json
 from eigenclean.sources.images.lazy import KEY_BYTES
 
 VARIABLE = "EIGENCLEAN_CACHE"
@@ -58,6 +58,7 @@ class FeatureCache:
 
     def __init__(self, folder: str | os.PathLike[str], key: str, about: Mapping[str, Any]) -> None:
         self._folder = make_folder(Path(folder) / key)
+        sweep(self._folder, _ABOUT)  # what a killed process left
         self._about = dict(about)
         self._width: int | None = None
         self._dtype: np.dtype[Any] | None = None
