@@ -99,3 +99,10 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert_same(open_source(tmp_path / "x.npz"), made)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s", "x.npz"]
     assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {}
+
+
+def test_what_a_killed_process_left_beside_the_file_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".x.npz.999999999.abc.tmp"
+    left.write_bytes(b"half")
+    write_npz(open_source(([[1.0], [2.0]], ["a", "b"])), tmp_path / "x.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]

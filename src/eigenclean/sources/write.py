@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidOption
-from eigenclean.files import replacing, write_json
+from eigenclean.files import replacing, sweep, write_json
 from eigenclean.publication import MANIFEST, finish_publication, publication
 from eigenclean.sources.base import Source
 
@@ -24,6 +24,7 @@ def write_npz(source: Source, path: Path) -> None:
     small: dict[str, Array] = {"labels": source.labels, "ids": source.ids}
     if source.texts is not None:
         small["texts"] = np.asarray(list(source.texts), dtype=np.str_)
+    sweep(path.parent, path.name)  # what a killed process left
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name, array in small.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
