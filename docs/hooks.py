@@ -70,9 +70,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def attack_table(path: Path) -> str:
-    """Cases tried and promises broken in the last full run of `make attack`, as Markdown."""
+    """Cases tried by `make attack` and promises broken, as Markdown."""
     if not path.exists():
-        return "No full run is recorded."
+        return "No run is recorded."
     record = json.loads(path.read_text(encoding="utf-8"))
     rows = [f"| {row['kind']} | {row['tried']} | {row['violations']} |" for row in record["kinds"]]
     total = f"| **all** | **{record['tried']}** | **{record['violations']}** |"
