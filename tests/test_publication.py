@@ -43,8 +43,10 @@ def read(folder: Path) -> Set:
     """All files that are not hidden, as our readers see them."""
 
     def contents() -> Set:
-        files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST)
-        return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+        # Hidden folders are those of writers at work, and vanish at any time.
+        visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+        files = [file for path in visible for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+        return {file.relative_to(folder).as_posix(): file.read_text() for file in files if file.name != MANIFEST}
 
     return read_together(folder, NAMES, contents)
 

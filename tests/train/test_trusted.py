@@ -87,8 +87,19 @@ def test_the_command(blobs: tuple[Array, Ints], tmp_path: Path) -> None:
     patch = Patch.from_records(records).save(tmp_path / "patch.jsonl")
 
     def run(*more: object) -> str:
-        arguments = [source, "--out", tmp_path / "run", "--epochs", 6, "--device", "cpu", "--json", *more]
-        done = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+        arguments = [
+            source,
+            "--out",
+            tmp_path / "run",
+            "--epochs",
+            6,
+            "--device",
+            "cpu",
+            "--json",
+            "--force",
+            *more,
+        ]
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
         return done.stdout
 
     shown = json.loads(run("--patch", patch))

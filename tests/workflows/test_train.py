@@ -43,7 +43,7 @@ def test_rounds_go_on_after_a_kill(tmp_path: Path) -> None:
     rounds = SelectionHistory(tmp_path)
     lines_ = [{"epoch": epoch, "kept_by_class": [1.0]} for epoch in (1, 2, 3)]
     rounds.path.write_text("".join(json.dumps(line) + "\n" for line in lines_))
-    rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
+    rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True, pool=SimpleNamespace(n_classes=1)))
     assert [entry["epoch"] for entry in rounds.records] == [1, 2]
 
 
@@ -52,7 +52,7 @@ def test_damaged_rounds_get_a_sentence(text: str, tmp_path: Path) -> None:
     rounds = SelectionHistory(tmp_path)
     rounds.path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InvalidData, match="is damaged, so the run cannot be resumed"):
-        rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True))
+        rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True, pool=SimpleNamespace(n_classes=1)))
 
 
 def test_a_run_on_digits_leaves_everything(tmp_path: Path) -> None:

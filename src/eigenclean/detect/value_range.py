@@ -80,7 +80,7 @@ def scale(features: Array, exponent: int) -> Array:
     """Features times ``2**-exponent``; the same array for 0.
 
     >>> scale(np.array([[3e200, 12e200]]), 667).round(3)
-    array([[0.49 , 1.959]])
+    array([[0.49, 1.96]])
     """
     return features if exponent == 0 else np.ldexp(features, -exponent)
 
