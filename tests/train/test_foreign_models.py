@@ -34,15 +34,15 @@ def rewrite(folder: Path, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "net", ["torch:evil.py:make", "evil.py:make", "os", "hf-hub:somebody/net", ["mlp"], {"a": 1}]
+    "net", ["torch:forged_net.py:make", "forged_net.py:make", "os", "hf-hub:somebody/net", ["mlp"], {"a": 1}]
 )
 def test_only_networks_of_the_library_are_built(net: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "evil.py").write_text("raise SystemExit('executed')")
+    (folder / "forged_net.py").write_text("raise SystemExit('executed')")
     monkeypatch.chdir(folder)
     rewrite(folder, net=net)
     with pytest.raises(InvalidOption, match="net must be one of"):
         RobustClassifier.load(folder)
-    assert "evil" not in sys.modules
+    assert "forged_net" not in sys.modules
 
 
 class _Timm:
