@@ -8,7 +8,7 @@ TORCH  ?= torch==2.13.0
 LOWEST := .venv-lowest
 CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
-.PHONY: help setup demo test attack check coverage test-lowest bench docs browser clean
+.PHONY: help setup demo test attack check coverage test-lowest bench bench-data docs browser clean
 
 help:
 	@echo "make demo         set up and find the wrong labels in a real data set; writes demo/report.html"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage"
 	@echo "make attack       fuzzed files, kills, hostile folders and requests: some minutes, a table of broken promises"
 	@echo "make bench        speed, as ratios                       make docs      the documentation site in site/"
+	@echo "make bench-data   data of 'eigenclean bench quality' from package registries: DATA=folder"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -84,6 +85,11 @@ attack: setup
 
 bench: setup
 	$(BIN)/eigenclean bench detect
+
+# By default the folder that EIGENCLEAN_DATA names, as for the benchmark itself.
+bench-data: | $(BIN)/python
+	@test -n "$(or $(DATA),$(EIGENCLEAN_DATA))" || { echo "Say where: make bench-data DATA=folder" >&2; exit 1; }
+	PYTHON=$(abspath $(BIN))/python lab/bench-data.sh "$(or $(DATA),$(EIGENCLEAN_DATA))"
 
 docs: setup
 	$(BIN)/mkdocs build --strict

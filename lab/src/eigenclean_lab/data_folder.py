@@ -26,11 +26,15 @@ def data_folder(given: Path | None = None) -> Path | None:
     return folder
 
 
-def data_file(folder: Path | None, name: str) -> Path:
-    """A file in the folder of the data; `MissingData` when it is not there."""
+def data_file(folder: Path | None, name: str, *, fetched: bool = False) -> Path:
+    """A file in the folder of the data; `MissingData` when it is not there.
+
+    ``fetched``: whether `make bench-data` fetches it, which the sentence then says.
+    """
     path = None if folder is None else folder / name
     if path is None or not path.is_file():
-        raise MissingData(f"needs {name} in the folder that --data or {VARIABLE} names")
+        hint = "; `make bench-data` fetches it" if fetched else ""
+        raise MissingData(f"needs {name} in the folder that --data or {VARIABLE} names{hint}")
     return path
 
 

@@ -1,6 +1,5 @@
 """`bench quality`: cells are measured rightly, marked when they cannot be, and never measured twice."""
 
-import gzip
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -18,13 +17,13 @@ from eigenclean.arrays import Array
 from eigenclean.detect import DETECTORS, FINE
 from eigenclean.detect.decisions import Decision
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
-from eigenclean.noise import Noise
 from eigenclean_lab import data_folder as data_folder_module
-from eigenclean_lab.bench.quality import baseline, network_features, settings, suite
+from eigenclean_lab.bench.quality import baseline, network_features, suite
+from eigenclean_lab.bench.quality.contenders import NAMES
 from eigenclean_lab.bench.quality.measure import FIGURES, limited_false_flags, measure
 from eigenclean_lab.bench.quality.page import summary_rows
 from eigenclean_lab.bench.quality.plot import plot_quality
-from eigenclean_lab.bench.quality.settings import SETTINGS, thinned
+from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store, run
 from eigenclean_lab.cli.bench import bench
 from eigenclean_lab.data_folder import data_folder
@@ -47,87 +46,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small files with the arrays of the real ones."""
-    folder = tmp_path_factory.mktemp("data")
-    rng = np.random.default_rng(0)
-    clean = np.repeat(np.arange(10, dtype=np.uint8), 40)
-    means = 3 * rng.normal(size=(10, 12))
-    features = (means[clean] + rng.normal(size=(400, 12))).astype(np.float16)
-    sets: dict[str, Any] = {}
-    for name, rate in (("aggre", 0.1), ("rand1", 0.2), ("worst", 0.4)):
-        sets[name] = np.where(rng.random(400) < rate, (clean + 1) % 10, clean).astype(np.uint8)
-    np.savez(folder / "cifar10_lite1_20k.npz", features=features, clean=clean, **sets)
-    names = np.array([f"intent {k}" for k in range(10)])
-    np.savez(folder / "banking77_minilm.npz", features=features, labels=names[clean])
-    write_fashion(folder / "fashion-mnist")
-    return folder
-
-
 def made_cell(detector: str, setting: str, seed: int = 0, **figures: float | None) -> Cell:
     return Cell({"detector": detector, "setting": setting}, seed, "key", "code", "measured", figures=figures)
-
-
-def write_idx(path: Path, values: Array) -> None:
-    """As the Debian package dataset-fashion-mnist has them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    head = b"\0\0\x08" + bytes([values.ndim]) + np.array(values.shape, dtype=">u4").tobytes()
-    path.write_bytes(gzip.compress(head + values.astype(np.uint8).tobytes()))
-
-
-def write_fashion(folder: Path, n: int = 400) -> tuple[Array, Array]:
-    """Images of ten kinds, in the layout of the real files."""
-    rng = np.random.default_rng(1)
-    labels = rng.integers(10, size=n)
-    images = np.clip(rng.normal(60, 20, (n, 28, 28)) + 120 * (np.arange(28) // 3 == labels[:, None, None]), 0, 255)
-    images = images.astype(np.uint8)
-    write_idx(folder / "train-images-idx3-ubyte.gz", images)
-    write_idx(folder / "train-labels-idx1-ubyte.gz", labels)
-    return images, labels
-
-
-def test_the_settings_are_those_of_the_issue() -> None:
-    cifar = [f"sym-{rate}" for rate in (0, 2, 20, 50, 80)] + ["asym-40", "instance-40"]
-    cifar += [f"human-{which}" for which in ("aggre", "rand1", "worst")]
-    trained = [f"sym-{rate}" for rate in (0, 20, 50, 80)]
-    assert list(SETTINGS) == [
-        *(f"cifar10/{name}" for name in cifar),
-        *("cifar10-10to1/sym-20", "cifar10-10to1/sym-50"),
-        *(f"cifar10-net/{name}" for name in (*trained, "asym-40")),
-        *("banking77/sym-20", "banking77/sym-50"),
-        *(f"{data}/{name}" for data in ("fashion", "fashion-net") for name in (*trained, "pair-40")),
-        *(f"{data}/sym-{rate}" for data in ("digits", "digits-net") for rate in (0, 20, 50)),
-    ]
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_every_setting_makes_labels_with_known_truth(name: str, files: Path) -> None:
-    setting = SETTINGS[name]
-    case, again = setting.make(files, seed=1), setting.make(files, seed=1)
-    np.testing.assert_array_equal(case.labels, again.labels)
-    np.testing.assert_array_equal(case.features, again.features)
-    assert len(case.features) == len(case.labels) == len(case.truth)
-    assert case.features.dtype == np.float32
-    rate = case.truth.noise_rate(case.labels)
-    nominal = 0.0 if setting.noise is None else 0.1
-    if isinstance(setting.noise, Noise) and setting.noise.nominal_rate is not None:
-        nominal = setting.noise.nominal_rate
-    if nominal == 0:
-        assert rate == 0
-    else:
-        assert 0.3 * nominal < rate < 4.5 * nominal
-    other = setting.make(files, seed=2).labels
-    assert setting.seeded == (len(other) != len(case.labels) or (other != case.labels).any())
-
-
-def test_imbalance_is_exponential_ten_to_one() -> None:
-    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 500))
-    rows = thinned(labels, 10, seed=3)
-    sizes = np.bincount(labels[rows])
-    assert sizes[0] == 500 and sizes[-1] == 50
-    np.testing.assert_allclose(np.diff(np.log(sizes)), -np.log(10) / 9, atol=0.02)
-    assert (np.diff(rows) > 0).all()  # each row once
 
 
 def test_figures_are_right() -> None:
@@ -158,7 +78,7 @@ def test_clean_data_have_no_ranking_and_no_recall() -> None:
 
 def test_without_a_flag_no_flag_is_wrong() -> None:
     found = limited_false_flags(np.array([0.8, 0.9]), np.array([True, False]))
-    assert found == {"false_flags_at_10": None, "found_at_10": 0.0}
+    assert found == {"false_flags_at_10": None, "found_at_10": 0.0, "flags_at_10": 0.0}
 
 
 def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
@@ -220,63 +140,6 @@ def test_missing_data_are_marked_and_tried_again(files: Path, counted: list[str]
         SETTINGS["banking77/sym-20"].make(files / "nowhere", 0)
 
 
-def test_fashion_is_found_in_the_folder_or_where_debian_puts_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    setting = SETTINGS["fashion/sym-0"]
-    monkeypatch.setattr(data_folder_module, "DEBIAN_FOLDER", tmp_path / "debian" / "fashion-mnist")
-    for folder in (None, tmp_path):
-        with pytest.raises(MissingData, match="Debian package dataset-fashion-mnist, or its four files"):
-            setting.make(folder, 0)
-    images, labels = write_fashion(tmp_path / "debian" / "fashion-mnist", n=30)
-    case = setting.make(None, 0)
-    np.testing.assert_array_equal(case.labels, labels)
-    np.testing.assert_allclose(case.features, images.reshape(30, 784) / 255, rtol=1e-6)
-    for place, n in ((tmp_path / "own", 20), (tmp_path / "own" / "fashion-mnist", 10)):  # what is nearer wins
-        write_fashion(place, n)
-        assert len(setting.make(tmp_path / "own", 0).labels) == n
-    assert len(setting.make(tmp_path / "elsewhere", 0).labels) == 30
-
-
-def test_only_the_first_images_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    images, labels = write_fashion(tmp_path, n=50)
-    monkeypatch.setattr(settings, "_MOST_IMAGES", 40)
-    case = SETTINGS["fashion/sym-0"].make(tmp_path, 0)
-    np.testing.assert_array_equal(case.labels, labels[:40])
-    np.testing.assert_allclose(case.features[-1], images[39].ravel() / 255, rtol=1e-6)
-
-
-def test_the_real_fashion_mnist() -> None:
-    if not data_folder_module.DEBIAN_FOLDER.is_dir():
-        pytest.skip("needs the Debian package dataset-fashion-mnist; other tests read small files of that layout")
-    case = SETTINGS["fashion/sym-0"].make(None, 0)
-    assert case.features.shape == (20_000, 784)
-    assert case.features.min() == 0 and case.features.max() == 1
-    assert case.labels[:10].tolist() == [9, 0, 0, 3, 0, 2, 7, 2, 5, 5]
-    assert (np.bincount(case.labels) > 1900).all()
-
-
-def test_broken_files_are_one_sentence(tmp_path: Path) -> None:
-    write_fashion(tmp_path, 20)
-    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(b"hello")
-    with pytest.raises(InvalidData, match=r"train-images-idx3-ubyte.gz") as error:
-        SETTINGS["fashion/sym-0"].make(tmp_path, 0)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("data", ["cifar10-net", "fashion-net", "digits-net"])
-def test_networks_learn_the_noisy_labels(data: str, files: Path) -> None:
-    noisy, pixels = SETTINGS[f"{data}/sym-50"], SETTINGS[f"{data.removesuffix('-net')}/sym-50"]
-    case, plain, other = noisy.make(files, 0), pixels.make(files, 0), noisy.make(files, 1)
-    np.testing.assert_array_equal(case.labels, plain.labels)
-    assert case.features.shape == (len(plain.features), 128)
-    assert (case.features >= 0).all() and case.features.std() > 0
-    assert not np.array_equal(case.features, other.features)
-    # Never the right labels: given these, it is another network.
-    clean = SETTINGS[f"{data}/sym-0"].make(files, 0)
-    assert not np.allclose(case.features, clean.features)
-
-
 def test_networks_without_torch_are_marked(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def require(module: str, *, extra: str, caller: str) -> Any:
         raise MissingExtra(f"{caller} needs {module}, which is not installed: pip install 'eigenclean[{extra}]'")
@@ -321,9 +184,10 @@ def test_code_is_that_of_the_detector_and_of_a_network_that_makes_features() -> 
     def code(detector: str, setting: str) -> str:
         return QualitySuite().new_request(detector, SETTINGS[setting], 0).code
 
-    assert code("fine", "digits/sym-20") == code("fine", "cifar10/human-worst")
+    assert code("fine", "digits/sym-20") == code("fine", "digits-300/clean")
     codes = [code("fine", "digits/sym-20"), code("fine", "digits-net/sym-20"), code("knn", "digits/sym-20")]
-    assert len({*codes, code(BASELINE, "digits/sym-20")}) == 4
+    codes += [code("fine", "iris/clean"), code("judge", "digits-mlp/clean")]
+    assert len({*codes, code(BASELINE, "digits/sym-20")}) == 6
 
 
 def test_rows_are_means_over_seeds() -> None:
@@ -453,13 +317,14 @@ def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     figures: dict[str, Any] = dict.fromkeys(FIGURES, 1.0)
     cells = [
         made_cell(name, longest, **(figures | {"seconds": seconds}))
-        for name, seconds in zip((*DETECTORS, BASELINE), [0.004, 0.999, 9.94, 123.4] * 9, strict=False)
+        for name, seconds in zip(NAMES, [0.004, 0.999, 9.94, 123.4] * 9, strict=False)
     ]
     monkeypatch.setattr(suite, "run", lambda **options: cells)
     monkeypatch.setenv("COLUMNS", "80")
     lines = invoke("--quick").output.splitlines()
     assert len([line for line in lines if line.startswith("  ") and "1.00" in line]) == len(cells)  # no cell wraps
-    assert all(f"  {name}" in " ".join(lines) for name in DETECTORS)
+    assert all(f"  {name}" in " ".join(lines) for name in NAMES)
+    assert longest in lines and all(len(line) <= 80 for line in lines[:-1])
     heads = next(line for line in lines if "AUROC" in line).split()
     assert heads == ["F", "AUROC", "AP", "ECE", "prec", "rec", "lost", "≤10%", "sugg", "s"]
 

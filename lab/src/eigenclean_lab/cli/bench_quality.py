@@ -11,6 +11,8 @@ from eigenclean.cli.console import console, print_json, say, table, working
 from eigenclean_lab.cli.options import Again, Data, Remeasure, remeasuring, split_names, warn_if_busy
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from eigenclean_lab.store import Cell
 
 _COLUMNS = {  # heads of the columns by figure, narrow enough for 80 characters
@@ -35,11 +37,15 @@ _LEGEND = (
 def bench_quality(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_quality.json.")] = Path("results"),
     detectors: Annotated[
-        str | None, typer.Option(help="Names with commas between, such as fine,cleanlab-knn; all by default.")
+        str | None,
+        typer.Option(help="Names with commas between, such as judge,cleanlab-knn; else the peers."),
     ] = None,
     settings: Annotated[
         str, typer.Option(help="Names or patterns with commas between, such as cifar10/sym-20,digits/sym-20.")
     ] = "*",
+    half: Annotated[
+        str | None, typer.Option(help="Only development, confirmation or earlier settings; by default all.")
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Runs with different noise; the table shows means.")] = 3,
     data: Data = None,
     remeasure: Remeasure = False,
@@ -66,6 +72,7 @@ def bench_quality(
         cells = run(
             detectors=split_names(detectors) if detectors is not None else None,
             settings=QUICK if quick else split_names(settings),
+            half=None if quick else half,
             seeds=1 if quick else seeds,
             data=data_folder(data),
             known=[] if quick else store.read(),
@@ -88,21 +95,31 @@ def _print(cells: "Sequence[Cell]") -> None:
     from eigenclean_lab.bench.quality.page import summary_rows
 
     rows = summary_rows(cells)
-    output = table(None, "", *_COLUMNS.values())
-    output.columns[0].no_wrap = True
+    names = {row: f"  {row.detector}{' *' if row.note else ''}" for row in rows}
+    width = max(map(len, names.values()), default=0)
+    console.print(_figure_table(width))
     for setting in dict.fromkeys(row.setting for row in rows):
-        output.add_row(f"[bold]{setting}[/bold]")
+        console.print(f"[bold]{setting}[/bold]")  # on a line of its own: a name may be longer than the first column
+        output = _figure_table(width)
+        output.show_header = False
         for row in rows:
             if row.setting == setting:
                 *shares, seconds = (row.figures.get(figure) for figure in _COLUMNS)
-                mark = " *" if row.note else ""
-                output.add_row(f"  {row.detector}{mark}", *map(_share, shares), _seconds(seconds))
-    console.print(output)
+                output.add_row(names[row], *map(_share, shares), _seconds(seconds))
+        console.print(output)
     for note in dict.fromkeys(row.note for row in rows if row.note):
         where = [f"{row.detector} in {row.setting}" for row in rows if row.note == note]
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
         say(f"* {where[0]}{more}: {note}")
     say(_LEGEND)
+
+
+def _figure_table(width: int) -> "Table":
+    """An empty table whose columns are equally wide each time, the first one for names."""
+    output = table(None, "", *_COLUMNS.values())
+    for column, head in zip(output.columns, ("", *_COLUMNS.values()), strict=True):
+        column.width, column.no_wrap = (max(4, len(head)) if head else width), True
+    return output
 
 
 def _share(value: float | None) -> str:

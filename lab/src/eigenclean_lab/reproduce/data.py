@@ -14,7 +14,7 @@ from eigenclean.noise import Noise, corrupt, parse_noise
 from eigenclean.sources import Source, open_source
 from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
-from eigenclean_lab.bench.quality import settings
+from eigenclean_lab.bench.quality.data.embeddings import load_banking77
 from eigenclean_lab.bench.training.settings import TrainingSetting
 from eigenclean_lab.reproduce.profiles import PEOPLE, Data
 from eigenclean_lab.store import MissingData
@@ -91,7 +91,7 @@ def _rows(source: str, people: str | None, folder: Path | None, seed: int, most:
 
 def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
     """Features of texts; a quarter of each class is tested on."""
-    texts = settings.Setting(source, people).make(folder, seed)
+    texts = load_banking77(folder, source)
     is_test = held_out(texts.labels, _TEST_SHARE, random_state=seed)
     rows = np.flatnonzero(~is_test)
     rows = np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])

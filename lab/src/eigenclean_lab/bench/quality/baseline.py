@@ -1,12 +1,12 @@
 """The baseline of `eigenclean bench quality`: confident learning as cleanlab does it with features."""
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from eigenclean.arrays import Array, Float64s, Ints, encode_labels
 from eigenclean.extras import require
 from eigenclean.verdict import Verdict
+from eigenclean_lab.bench.quality.neighbours import nearest_votes
 
 NAME = "cleanlab-knn"
 NEIGHBOURS = 10  # cleanlab's default
@@ -48,9 +48,5 @@ def neighbour_votes(X: Array, codes: Ints, n_classes: int, k: int = NEIGHBOURS) 
            [1. , 0. ],
            [0.5, 0.5]])
     """
-    k = min(k, len(X) - 1)
-    unit = normalize(X)  # then plain distances order as angles do, and scikit-learn is quicker with those
-    near = NearestNeighbors(n_neighbors=k).fit(unit).kneighbors(return_distance=False)  # others only
-    votes = np.zeros((len(X), n_classes))
-    np.add.at(votes, (np.arange(len(X))[:, None], codes[near]), 1.0 / k)
-    return np.minimum(votes, 1.0)
+    # With rows of unit length plain distances order as angles do, and scikit-learn is quicker with those.
+    return nearest_votes(normalize(X), codes, n_classes, k)

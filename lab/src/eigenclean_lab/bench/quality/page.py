@@ -13,7 +13,7 @@ from eigenclean_lab.bench.quality.suite import quality_store
 from eigenclean_lab.store import Cell, measured_cells
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A line of the table: the mean over the seeds that were measured, or why there is none."""
 

@@ -1,174 +1,193 @@
-"""The settings of `eigenclean bench quality`: real data with errors whose truth is known."""
+"""The settings of `eigenclean bench quality`: real data with errors whose truth is known.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+The name of a setting says all about it: data, what makes it harder, and noise, as in ``cifar10-dev-1000/pair-20``.
 
-import numpy as np
+* ``-2classes``: the two classes that are most alike; ``-50to1``: the largest class has 50 times the rows of the
+  smallest; ``-1000``: so many rows;
+* ``-net10``: features of a small network after 10 epochs on the given labels (``-net``: as many as `--encoder
+  trained` takes); ``-logistic``, ``-boosting``, ``-mlp``: out-of-fold probabilities of that model;
+* ``clean``; ``uniform-20``: 20 % of the labels, each moved to any other class; ``sym-20``: 20 % are drawn from all
+  classes, the right one included, as papers do; ``pair-20``: 20 % of each class move to the next class;
+  ``oneclass-40``: 40 % of the largest class; ``boundary-15``: the 15 % nearest to another class get its label;
+  ``instance-20``: instance-dependent; ``human-worst``: labels that people gave.
+"""
 
-from eigenclean.arrays import Array, Ints, encode_labels
-from eigenclean.files import reading_arrays
-from eigenclean.noise import Noise, corrupt, make_noise
-from eigenclean.sources import DATASETS
-from eigenclean.truth import Truth
-from eigenclean_lab.data_folder import data_file, fashion_mnist
+from eigenclean.errors import InvalidOption
+from eigenclean.noise import Noise, make_noise
+from eigenclean_lab.bench.quality.case import Setting
+from eigenclean_lab.bench.quality.data import DATA
+from eigenclean_lab.bench.quality.noise import Boundary, OneClass
+from eigenclean_lab.bench.quality.probabilities import MODELS
 
-_MOST_IMAGES = 20_000  # of Fashion-MNIST, the first ones: as many as there are of CIFAR-10
-# Functions that make features with a network, by the name of the data; imported on use, as some need torch.
-NETWORKS = {
-    "digits-net": ("eigenclean_lab.bench.quality.network_features", "digits_features"),
-    "cifar10-net": ("eigenclean_lab.bench.quality.network_features", "cifar10_features"),
-    "fashion-net": ("eigenclean_lab.bench.quality.network_features", "fashion_features"),
+QUICK = ("digits/sym-0", "digits/sym-20", "digits/sym-50")
+
+_TABLE = "clean uniform-10 uniform-20 pair-20"
+_TABLE_OF_TWO = "clean uniform-10 uniform-20 oneclass-20"  # of two classes: pair noise would be uniform
+_SMALL = "clean uniform-20"
+_SPECIAL = "uniform-2 uniform-50 pair-20 oneclass-40 boundary-15 instance-20"
+
+EARLIER = {
+    "cifar10": "sym-0 sym-2 sym-20 sym-50 sym-80 asym-40 instance-40 human-aggre human-rand1 human-worst",
+    "cifar10-10to1": "sym-20 sym-50",
+    "cifar10-net": "sym-0 sym-20 sym-50 sym-80 asym-40",
+    "fashion-net": "sym-0 sym-20 sym-50 sym-80 pair-40",
 }
-_RATIO = 10.0  # largest to smallest class where classes are imbalanced
+DEVELOPMENT = {
+    "banking77": "sym-20 sym-50 clean pair-20",
+    "banking77-2classes": _SMALL,
+    "banking77-3000": "clean uniform-20 pair-20 boundary-15",
+    "fashion": "sym-0 sym-20 sym-50 sym-80 pair-40",
+    "fashion-300": _SMALL,
+    "fashion-1000": _SMALL,
+    "fashion-3000": "clean uniform-2 uniform-20 oneclass-40 boundary-15 instance-40",
+    "fashion-50to1": _SMALL,
+    "digits": f"sym-0 sym-20 sym-50 {_SPECIAL}",
+    "digits-300": _SMALL,
+    "digits-1000": _SMALL,
+    "digits-2classes": _SMALL,
+    "digits-net": "sym-0 sym-20 sym-50",
+    "Vehicle": f"{_TABLE} oneclass-40",
+    "Vowel": f"{_TABLE} boundary-15",
+    "DNA": f"{_TABLE} uniform-2 uniform-50 oneclass-40 boundary-15 instance-20",
+    "BreastCancer": f"{_TABLE_OF_TWO} boundary-15 instance-20",
+    "Glass": _TABLE,
+    "Ionosphere": _TABLE_OF_TWO,
+    "Shuttle": f"{_TABLE} uniform-2",
+    "Zoo": _TABLE,
+    "iris": _TABLE,
+    "Vehicle-300": _SMALL,
+    "Vehicle-2classes": _SMALL,
+    "Vowel-2classes": _SMALL,
+    "DNA-300": _SMALL,
+    "DNA-1000": _SMALL,
+    "DNA-50to1": _SMALL,
+    "Shuttle-1000": _SMALL,
+    "Shuttle-3000": _SMALL,
+    "cifar10-dev": f"{_SMALL} {_SPECIAL} instance-40 human-aggre human-rand1 human-worst",
+    "cifar10-dev-300": f"{_SMALL} human-worst",
+    "cifar10-dev-1000": f"{_SMALL} human-aggre",
+    "cifar10-dev-3000": f"{_SMALL} pair-20",
+    "cifar10-dev-2classes": _SMALL,
+    "cifar10-dev-50to1": _SMALL,
+    "cifar10-dev-net3": "uniform-20 uniform-50 human-worst",
+    "cifar10-dev-net10": "uniform-20 uniform-50 human-worst",
+    "cifar10-dev-net40": "uniform-20 uniform-50",
+    "Vehicle-logistic": "clean uniform-20 pair-20",
+    "Vehicle-boosting": "clean uniform-20 pair-20",
+    "Vehicle-mlp": _SMALL,
+    "DNA-logistic": _SMALL,
+    "DNA-mlp": _SMALL,
+    "BreastCancer-boosting": _SMALL,
+    "digits-logistic": _SMALL,
+    "digits-mlp": f"{_SMALL} boundary-15",
+    "cifar10-dev-3000-logistic": "clean uniform-20 human-aggre human-worst",
+    "cifar10-dev-3000-mlp": "clean uniform-20 human-aggre human-worst",
+}
+CONFIRMATION = {
+    "LetterRecognition": _TABLE,
+    "Soybean": f"{_TABLE} oneclass-40",
+    "PimaIndiansDiabetes2": f"{_TABLE_OF_TWO} boundary-15",
+    "HouseVotes84": _TABLE_OF_TWO,
+    "Sonar": _TABLE_OF_TWO,
+    "Satellite": f"{_TABLE} uniform-2 uniform-50 oneclass-40 boundary-15 instance-20",
+    "wine": _TABLE,
+    "breast_cancer": f"{_TABLE_OF_TWO} boundary-15 instance-20",
+    "penguins": _TABLE,
+    "LetterRecognition-3000": _SMALL,
+    "LetterRecognition-2classes": _SMALL,
+    "Satellite-300": _SMALL,
+    "Satellite-1000": _SMALL,
+    "Satellite-3000": _SMALL,
+    "Satellite-2classes": _SMALL,
+    "Satellite-50to1": _SMALL,
+    "mnist": f"{_SMALL} {_SPECIAL}",
+    "mnist-300": _SMALL,
+    "mnist-1000": _SMALL,
+    "mnist-3000": f"{_SMALL} instance-40",
+    "mnist-2classes": _SMALL,
+    "mnist-50to1": _SMALL,
+    "imdb": "clean uniform-2 uniform-10 uniform-20 oneclass-20 boundary-15 instance-20",
+    "imdb-300": _SMALL,
+    "imdb-1000": _SMALL,
+    "imdb-3000": _SMALL,
+    "imdb-50to1": "clean uniform-2",
+    "cifar100": _SMALL,
+    "cifar100-1000": "uniform-20",
+    "cifar100-3000": f"{_SMALL} pair-20",
+    "cifar100-2classes": _SMALL,
+    "cifar10-conf": f"{_SMALL} {_SPECIAL} instance-40 human-aggre human-rand2 human-rand3 human-worst",
+    "cifar10-conf-300": f"{_SMALL} human-worst",
+    "cifar10-conf-1000": f"{_SMALL} human-aggre",
+    "cifar10-conf-3000": f"{_SMALL} pair-20",
+    "cifar10-conf-2classes": _SMALL,
+    "cifar10-conf-50to1": _SMALL,
+    "cifar100-net3": "uniform-20",
+    "cifar100-net10": "uniform-20",
+    "cifar100-net40": "uniform-20",
+    "mnist-1000-net3": "uniform-20 uniform-50",
+    "mnist-1000-net10": "uniform-20 uniform-50",
+    "mnist-1000-net40": "uniform-20",
+    "breast_cancer-logistic": "clean uniform-20 oneclass-20",
+    "breast_cancer-boosting": "clean uniform-20 oneclass-20",
+    "breast_cancer-mlp": _SMALL,
+    "Satellite-3000-logistic": _SMALL,
+    "Satellite-1000-boosting": f"{_SMALL} pair-20",
+    "Satellite-3000-mlp": _SMALL,
+    "mnist-3000-logistic": _SMALL,
+    "mnist-3000-mlp": f"{_SMALL} boundary-15",
+    "imdb-3000-logistic": _SMALL,
+    "cifar10-conf-3000-logistic": "clean uniform-20 human-aggre human-worst",
+    "cifar10-conf-3000-mlp": "clean uniform-20 human-aggre human-worst",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What a detector gets, and the truth that it does not get."""
+def parse_setting(name: str, *, earlier: bool = False) -> Setting:
+    """The setting that a name stands for.
 
-    features: Array
-    labels: Array
-    truth: Truth
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Data and noise, as a value.
-
-    Attributes:
-        data: "cifar10" and "banking77" (features of a pretrained encoder), "fashion" and "digits" (pixels), or
-            one of them with "-net": features of a small network that was trained on the noisy labels.
-        noise: a noise, or the name of a label set that people made ("aggre"); None leaves the labels as they are.
-        imbalanced: thin the classes out, exponentially from the first to the last, so that the largest has ten
-            times the rows of the smallest.
-        name: as the table shows it.
+    >>> parse_setting("cifar10-dev-1000/pair-20")
+    Setting(data='cifar10-dev', noise=Pair(rate=0.2, exact=True), two_classes=False, ratio=1.0, n_rows=1000,
+            epochs=None, model=None)
     """
-
-    data: str
-    noise: Noise | str | None
-    imbalanced: bool = False
-    name: str = field(default="", compare=False)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the labels depend on the seed; otherwise one run is enough."""
-        return isinstance(self.noise, Noise) or self.imbalanced
-
-    @property
-    def learned(self) -> bool:
-        """Whether the features are those of a network that was trained on the noisy labels."""
-        return self.data in NETWORKS
-
-    def make(self, folder: Path | None, seed: int) -> Case:
-        """The case for this seed; `MissingData` says which file is needed."""
-        features, right, sets = _LOADERS[self.data.removesuffix("-net")](folder)
-        if isinstance(self.noise, str):
-            return Case(features, sets[self.noise], Truth(right))
-        if self.imbalanced:
-            rows = thinned(right, _RATIO, seed)
-            features, right = features[rows], right[rows]
-        if self.noise is None:
-            labels, truth = right, Truth(right)
+    group, _, noise = name.partition("/")
+    data = max((data for data in DATA if f"{group}-".startswith(f"{data}-")), key=len, default="")
+    if not data:
+        raise InvalidOption(f"bench quality: the setting {name!r} names no data; there are {', '.join(DATA)}")
+    variant: dict[str, bool | float | str] = {}
+    for word in filter(None, group.removeprefix(data).split("-")):
+        if word == "2classes":
+            variant["two_classes"] = True
+        elif word.endswith("to1"):
+            variant["ratio"] = float(word.removesuffix("to1"))
+        elif word.startswith("net"):
+            variant["epochs"] = int(word.removeprefix("net") or 0)
+        elif word in MODELS:
+            variant["model"] = word
         else:
-            noisy = corrupt(right, self.noise, random_state=seed, features=features)
-            labels, truth = noisy.labels, noisy.truth
-        if self.learned:
-            module, function = NETWORKS[self.data]
-            features = getattr(import_module(module), function)(features, labels, seed)
-        return Case(features, labels, truth)
+            variant["n_rows"] = int(word)
+    return Setting(data, _noise(noise), **variant, earlier=earlier, name=name)  # type: ignore[arg-type]
 
 
-def _settings() -> dict[str, Setting]:
-    def percents(kind: str, *rates: int, **options: Any) -> dict[str, Noise | None]:
-        short = kind.replace("metric", "")
-        return {f"{short}-{rate}": make_noise(kind, rate / 100, **options) if rate else None for rate in rates}
-
-    table: list[tuple[str, str, bool, Mapping[str, Noise | str | None]]] = [
-        ("cifar10", "cifar10", False, percents("symmetric", 0, 2, 20, 50, 80)),
-        ("cifar10", "cifar10", False, percents("asymmetric", 40, map="cifar10")),
-        ("cifar10", "cifar10", False, percents("instance", 40)),
-        ("cifar10", "cifar10", False, {f"human-{which}": which for which in ("aggre", "rand1", "worst")}),
-        ("cifar10-10to1", "cifar10", True, percents("symmetric", 20, 50)),
-        ("cifar10-net", "cifar10-net", False, percents("symmetric", 0, 20, 50, 80)),
-        ("cifar10-net", "cifar10-net", False, percents("asymmetric", 40, map="cifar10")),
-        ("banking77", "banking77", False, percents("symmetric", 20, 50)),
-        ("fashion", "fashion", False, percents("symmetric", 0, 20, 50, 80)),
-        ("fashion", "fashion", False, percents("pair", 40)),
-        ("fashion-net", "fashion-net", False, percents("symmetric", 0, 20, 50, 80)),
-        ("fashion-net", "fashion-net", False, percents("pair", 40)),
-        ("digits", "digits", False, percents("symmetric", 0, 20, 50)),
-        ("digits-net", "digits-net", False, percents("symmetric", 0, 20, 50)),
-    ]
-    return {
-        f"{group}/{kind}": Setting(data, noise, imbalanced, f"{group}/{kind}")
-        for group, data, imbalanced, noises in table
-        for kind, noise in noises.items()
-    }
+def _noise(text: str) -> Noise | str | None:
+    kind, _, value = text.partition("-")
+    if kind == "human":
+        return value
+    share = int(value or 0) / 100
+    if share == 0:
+        return None
+    if kind == "boundary":
+        return Boundary(share)
+    if kind == "oneclass":
+        return OneClass(share)
+    if kind == "uniform":
+        return make_noise("symmetric", share, inclusive=False)
+    if kind == "asym":
+        return make_noise("asymmetric", share, map="cifar10")
+    return make_noise({"sym": "symmetric"}.get(kind, kind), share)
 
 
-SETTINGS: dict[str, Setting] = _settings()
-QUICK = "digits/*"
-
-
-def thinned(labels: Array, ratio: float, seed: int) -> Ints:
-    """Rows that are left, in order, when class k of K keeps a share ratio^(-k/(K-1)) of the smallest class's size.
-
-    >>> rows = thinned(np.repeat([0, 1, 2], 100), ratio=4, seed=0)
-    >>> np.bincount(np.repeat([0, 1, 2], 100)[rows])
-    array([100,  50,  25])
-    """
-    classes, codes = encode_labels(labels)
-    rng = np.random.default_rng(seed)
-    smallest = int(np.bincount(codes).min())
-    sizes = np.round(smallest * ratio ** -np.linspace(0, 1, len(classes))).astype(int)
-    picked = [
-        rng.choice(np.flatnonzero(codes == k), max(1, size), replace=False) for k, size in enumerate(sizes.tolist())
-    ]
-    return np.sort(np.concatenate(picked))
-
-
-_Loaded = tuple[Array, Array, dict[str, Array]]
-
-
-def _cifar10(folder: Path | None) -> _Loaded:
-    return _read_cifar10(data_file(folder, "cifar10_lite1_20k.npz"))
-
-
-def _banking77(folder: Path | None) -> _Loaded:
-    return _read_banking77(data_file(folder, "banking77_minilm.npz"))
-
-
-@lru_cache(maxsize=1)  # settings of the same data follow each other
-def _read_cifar10(path: Path) -> _Loaded:
-    with reading_arrays(path, "features") as content:
-        features = content["features"].astype(np.float32)
-        sets = {name: content[name].astype(np.int64) for name in ("aggre", "rand1", "worst")}
-        return features, content["clean"].astype(np.int64), sets
-
-
-@lru_cache(maxsize=1)
-def _read_banking77(path: Path) -> _Loaded:
-    with reading_arrays(path, "features") as content:
-        return content["features"].astype(np.float32), content["labels"], {}
-
-
-def _fashion(folder: Path | None) -> _Loaded:
-    images, right = (array[:_MOST_IMAGES] for array in fashion_mnist(folder, "train"))
-    return images.reshape(len(images), -1) / np.float32(255), right, {}
-
-
-def _digits(folder: Path | None) -> _Loaded:
-    source = DATASETS["digits"]()
-    return source.features(), source.labels, {}
-
-
-_LOADERS: dict[str, Callable[[Path | None], _Loaded]] = {
-    "cifar10": _cifar10,
-    "banking77": _banking77,
-    "fashion": _fashion,
-    "digits": _digits,
+SETTINGS: dict[str, Setting] = {
+    f"{group}/{noise}": parse_setting(f"{group}/{noise}", earlier=groups is EARLIER)
+    for groups in (EARLIER, DEVELOPMENT, CONFIRMATION)
+    for group, noises in groups.items()
+    for noise in noises.split()
 }

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from eigenclean.detect import DETECTORS, build_detector, plain_parameters
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
-from eigenclean_lab.bench.quality import baseline, network_features
+from eigenclean_lab.bench.quality import network_features, probabilities
+from eigenclean_lab.bench.quality.case import Case, Setting
+from eigenclean_lab.bench.quality.contenders import NAMES, contenders, detector_options
+from eigenclean_lab.bench.quality.data import DATA, HALVES, LOADERS
 from eigenclean_lab.bench.quality.measure import FIGURES, measure
-from eigenclean_lab.bench.quality.settings import SETTINGS, Case, Setting
+from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.store import (
     Cell,
@@ -49,15 +51,15 @@ class QualitySuite:
 
     def new_request(self, detector: str, setting: Setting, seed: int) -> Cell:
         """The cell of a detector in a setting, not measured yet."""
-        options = plain_parameters(build_detector(detector, {}, seed=seed)) if detector in DETECTORS else {}
+        options = detector_options(detector, setting, seed)
         facts = [detector, options, repr(setting), seed, FIGURES]
         return Cell(
             {"detector": detector, "setting": setting.name},
             seed,
             short_hash(json.dumps(facts, sort_keys=True)),
-            _code(detector, json.dumps(options), setting.learned),
+            _code(detector, json.dumps(options), setting),
             "missing",
-            facts={"machine": machine_facts()},
+            facts={"half": setting.half, "family": setting.family, "machine": machine_facts()},
             command=shlex.join(
                 ["eigenclean", *_COMMAND.split(), "--detectors", detector, "--settings", setting.name,
                  "--seeds", str(seed + 1)]
@@ -73,7 +75,8 @@ class QualitySuite:
 
         def figures() -> Measured:
             case = _case(request.task["setting"], self.data, request.seed)
-            return Measured(measure(request.task["detector"], case, request.seed))
+            facts = {"rows": len(case.labels), "classes": len(np.unique(case.labels))}
+            return Measured(measure(request.task["detector"], case, request.seed), facts=facts)
 
         return measure_cell(request, figures)
 
@@ -101,6 +104,7 @@ def run(
     *,
     detectors: Sequence[str] | None = None,
     settings: str | Sequence[str] = "*",
+    half: str | None = None,
     seeds: int = 3,
     data: Path | None = None,
     known: Iterable[Cell] = (),
@@ -110,8 +114,9 @@ def run(
     """Measure what is not known yet; return the requested cells, known ones included.
 
     Args:
-        detectors: names; None for all, and the baseline.
+        detectors: names; None for the judge and its peers, in settings of earlier versions for all detectors.
         settings: names or patterns such as "cifar10/*".
+        half: only settings of this half: "development", "confirmation" or "earlier".
         seeds: how many; settings whose labels do not depend on a seed run once.
         data: folder of the feature files; None for nowhere.
         known: cells of earlier runs.
@@ -120,22 +125,19 @@ def run(
     """
     if isinstance(seeds, bool) or seeds < 1:
         raise InvalidOption(f"{_COMMAND}: seeds must be 1 or more, got {seeds}")
-    suite, names = QualitySuite(data), select_detectors(detectors)
+    if half is not None:
+        check_name(half, HALVES, by=_COMMAND, what="half")
+    for name in detectors or ():
+        check_name(name, NAMES, by=_COMMAND, what="detector")
+    suite = QualitySuite(data)
     requests = [
         suite.new_request(name, setting, seed)
         for setting in select_settings(settings, SETTINGS, command=_COMMAND)
+        if half in (None, setting.half)
         for seed in range(seeds if setting.seeded else 1)
-        for name in names
+        for name in contenders(setting, detectors)
     ]
     return run_cells(requests, suite.measure, known=known, remeasure=remeasure, save=save)
-
-
-def select_detectors(names: Sequence[str] | None) -> list[str]:
-    """The named detectors, checked; all and the baseline when None."""
-    known = [*DETECTORS, baseline.NAME]
-    for name in names or ():
-        check_name(name, known, by=_COMMAND, what="detector")
-    return list(dict.fromkeys(names)) if names else known
 
 
 def machine_facts() -> dict[str, Any]:
@@ -154,7 +156,11 @@ def _case(setting: str, data: Path | None, seed: int) -> Case:
 
 
 @lru_cache
-def _code(detector: str, options: str, learned: bool) -> str:
-    """Fingerprint of the detector, the settings and the measuring, and of a network that makes the features."""
-    entries = component_modules([detector, json.loads(options)])
-    return code_key(measure, *entries, *([network_features] if learned else []))
+def _code(detector: str, options: str, setting: Setting) -> str:
+    """Fingerprint of the detector and the measuring, and of what makes the features or probabilities."""
+    entries = [*component_modules([detector, json.loads(options)]), LOADERS[DATA[setting.data].loader]]
+    if setting.learned:
+        entries.append(network_features)
+    if setting.model is not None:
+        entries.append(probabilities)
+    return code_key(measure, Setting, *entries)

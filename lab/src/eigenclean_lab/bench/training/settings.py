@@ -10,7 +10,8 @@ from eigenclean.arrays import Array, Ints
 from eigenclean.noise import Noise, corrupt, make_noise
 from eigenclean.train import held_out
 from eigenclean.truth import Truth
-from eigenclean_lab.bench.quality.settings import Setting
+from eigenclean_lab.bench.quality.data.embeddings import load_cifar10
+from eigenclean_lab.bench.quality.data.pixels import load_digits
 from eigenclean_lab.data_folder import fashion_mnist
 
 SAMPLES = 5_000  # to learn from at most, and as many to test on: hours on a laptop instead of days
@@ -90,14 +91,14 @@ def _images(setting: TrainingSetting, folder: Path | None, seed: int, samples: i
 
 def _vectors(setting: TrainingSetting, folder: Path | None, seed: int, samples: int) -> TrainingCase:
     """Rows of features; a share of each class is held out for the test, with its right labels."""
-    people = setting.noise if isinstance(setting.noise, str) else None
-    whole = Setting(setting.data, people).make(folder, seed)
-    right = whole.truth.labels
+    whole = (load_cifar10 if setting.data == "cifar10" else load_digits)(folder, setting.data)
+    right = whole.labels
     is_test = held_out(right, _TEST_SHARE, random_state=seed)
     rows, test_rows = (_draw(np.flatnonzero(mask), samples, seed) for mask in (~is_test, is_test))
     test = (whole.features[test_rows], right[test_rows])
-    if people is not None:
-        return TrainingCase(whole.features[rows], whole.labels[rows], Truth(right[rows]), test, setting.net)
+    if isinstance(setting.noise, str):
+        given = whole.label_sets[setting.noise]
+        return TrainingCase(whole.features[rows], given[rows], Truth(right[rows]), test, setting.net)
     return _case(setting, whole.features[rows], right[rows], test, seed)
 
 

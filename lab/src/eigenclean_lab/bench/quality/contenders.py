@@ -1,0 +1,54 @@
+"""Which detectors take part in a setting, and with which options."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from eigenclean.detect import DEFAULT, DETECTORS, build_detector, plain_parameters
+from eigenclean.errors import InvalidOption
+from eigenclean.verdict import Verdict
+from eigenclean_lab.bench.quality import baseline
+from eigenclean_lab.bench.quality.case import Case, Setting
+from eigenclean_lab.bench.quality.peers import PEERS
+from eigenclean_lab.store import MissingData
+
+NAMES = (*DETECTORS, baseline.NAME, *PEERS)
+# Those of a setting by default; a detector that is not among them takes part when it is named.
+COMPARED = (DEFAULT, "fine", "fine-relative", "knn", "simifeat", baseline.NAME, *PEERS)
+_ON_PROBABILITIES = {"views": "probabilities"}  # options of the judge
+
+
+def contenders(setting: Setting, names: Sequence[str] | None) -> list[str]:
+    """The named detectors that can take part in the setting; by default the judge and its peers.
+
+    Settings of earlier versions have all detectors by default.
+    """
+    default = (*DETECTORS, baseline.NAME) if setting.half == "earlier" else COMPARED
+    return [name for name in dict.fromkeys(names or default) if _takes_part(name, setting)]
+
+
+def _takes_part(name: str, setting: Setting) -> bool:
+    if name in PEERS:
+        return PEERS[name].applies(setting)
+    return setting.model is None or name == DEFAULT
+
+
+def detector_options(name: str, setting: Setting, seed: int) -> dict[str, Any]:
+    """All options of a detector in a setting, as plain values; none for a peer."""
+    if name not in DETECTORS:
+        return {}
+    try:
+        detector = build_detector(name, _ON_PROBABILITIES if setting.model is not None else {}, seed=seed)
+    except InvalidOption:  # this judge takes no probabilities; measuring it says so
+        return {}
+    return plain_parameters(detector)
+
+
+def judge_case(name: str, case: Case, seed: int) -> Verdict:
+    """The verdict of a detector on features, or of the judge on probabilities."""
+    if case.probabilities is None:
+        return build_detector(name, {}, seed=seed).fit_judge(case.features, case.labels)
+    try:
+        detector = build_detector(name, _ON_PROBABILITIES, seed=seed)
+    except InvalidOption as error:
+        raise MissingData(f"needs a judge that takes probabilities ({error})") from None
+    return detector.fit_judge(case.probabilities, case.labels)

@@ -1,0 +1,111 @@
+"""Tables: those of the R package mlbench, of scikit-learn, and the penguins."""
+
+import csv
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import datasets
+
+from eigenclean.arrays import Array
+from eigenclean.errors import InvalidData
+from eigenclean.extras import require
+from eigenclean_lab.bench.quality.data.columns import encode_columns
+from eigenclean_lab.bench.quality.data.loaded import Loaded, large_classes
+from eigenclean_lab.data_folder import VARIABLE, data_file
+from eigenclean_lab.store import MissingData
+
+MLBENCH_FOLDER = Path("/usr/lib/R/site-library/mlbench/data")  # of the Debian package
+LABEL_COLUMNS = {  # of the tables of mlbench
+    "BreastCancer": "Class",
+    "DNA": "Class",
+    "Glass": "Type",
+    "HouseVotes84": "Class",
+    "Ionosphere": "Class",
+    "LetterRecognition": "lettr",
+    "PimaIndiansDiabetes2": "diabetes",
+    "Satellite": "classes",
+    "Shuttle": "Class",
+    "Sonar": "Class",
+    "Soybean": "Class",
+    "Vehicle": "Class",
+    "Vowel": "Class",
+    "Zoo": "type",
+}
+_IDENTIFIERS = {"BreastCancer": ("Id",)}
+_MOST_ROWS = 8_000
+_SEED = 0  # of the rows that are taken from a larger table: always the same
+
+
+def load_mlbench(folder: Path | None, name: str) -> Loaded:
+    """A table of mlbench, from the folder or from where Debian's package puts it."""
+    places = [*([] if folder is None else [folder / "mlbench"]), MLBENCH_FOLDER]
+    path = next((place / f"{name}.rda" for place in places if (place / f"{name}.rda").is_file()), None)
+    if path is None:
+        raise MissingData(
+            f"needs the Debian package r-cran-mlbench, or its {name}.rda in the folder mlbench in the one that "
+            f"--data or {VARIABLE} names; `make bench-data` fetches it"
+        )
+    columns = dict(_columns(path, name))
+    labels = columns.pop(LABEL_COLUMNS[name])
+    for identifier in _IDENTIFIERS.get(name, ()):
+        del columns[identifier]
+    return table(columns, labels)
+
+
+def load_sklearn(folder: Path | None, name: str) -> Loaded:
+    """A table that comes with scikit-learn: iris, wine or breast_cancer."""
+    content: Any = getattr(datasets, f"load_{name}")()
+    columns = {str(k): np.asarray(column, dtype=np.float64) for k, column in enumerate(content.data.T)}
+    return table(columns, np.asarray(content.target_names)[content.target])
+
+
+def load_penguins(folder: Path | None, name: str) -> Loaded:
+    """The penguins of the Palmer archipelago, from the CSV file of the Python package palmerpenguins."""
+    with open(data_file(folder, "penguins.csv", fetched=True), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = {column: np.array(["" if row[column] == "NA" else row[column] for row in rows]) for column in rows[0]}
+    labels = texts.pop("species")
+    return table({column: _numbers_or_text(values) for column, values in texts.items()}, labels)
+
+
+def table(columns: dict[str, Array], labels: Array) -> Loaded:
+    """The encoded table, without rows of tiny classes, and of a large one 8 000 rows."""
+    rows = np.arange(len(labels))
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(np.random.default_rng(_SEED).choice(rows, _MOST_ROWS, replace=False))
+    rows = rows[large_classes(labels[rows])]
+    return Loaded(encode_columns({name: column[rows] for name, column in columns.items()}), labels[rows], {})
+
+
+@lru_cache(maxsize=1)  # settings of the same data follow each other
+def _columns(path: Path, name: str) -> dict[str, Array]:
+    return read_rda(path, name)
+
+
+def read_rda(path: Path, name: str) -> dict[str, Array]:
+    """The columns of a data frame that R saved."""
+    rdata = require("rdata", extra=None, caller=f"bench quality, {name}")
+    try:
+        frame = rdata.read_rda(path, default_encoding="utf-8")[name]  # R's older files do not say; all are ASCII
+    except Exception as error:  # the reader raises whatever a broken file leads to
+        reason = " ".join(str(error).split())
+        raise InvalidData(f"{path} cannot be read as a file of R data with a table {name}: {reason}") from None
+    return {str(column): _plain_column(frame[column]) for column in frame.columns}
+
+
+def _plain_column(series: Any) -> Array:
+    """A pandas column as floats with NaN, or as text with "" where a value is missing."""
+    if series.dtype.kind in "iuf":
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    values = zip(series.astype(object), series.isna(), strict=True)
+    return np.array(["" if is_missing else str(value) for value, is_missing in values])
+
+
+def _numbers_or_text(values: Array) -> Array:
+    """Numbers if all values that are not missing are numbers."""
+    try:
+        return np.where(values == "", "nan", values).astype(np.float64)
+    except ValueError:
+        return values
