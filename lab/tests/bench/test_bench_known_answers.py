@@ -14,7 +14,7 @@ from eigenclean.noise import add_noise
 from eigenclean_lab import data_folder as folders
 from eigenclean_lab.bench.quality.baseline import neighbour_votes
 from eigenclean_lab.bench.quality.measure import limited_false_flags
-from eigenclean_lab.bench.quality.page import summary_rows as quality_rows
+from eigenclean_lab.bench.quality.rows import summary_rows as quality_rows
 from eigenclean_lab.bench.scale.estimate import Rates, estimate
 from eigenclean_lab.bench.speed.ratios import Ratio, Target
 from eigenclean_lab.bench.speed.synthetic import noisy_features, noisy_scores

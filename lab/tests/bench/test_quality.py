@@ -20,14 +20,15 @@ from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean_lab import data_folder as data_folder_module
 from eigenclean_lab.bench.quality import baseline, network_features, suite
 from eigenclean_lab.bench.quality.contenders import NAMES
-from eigenclean_lab.bench.quality.measure import FIGURES, limited_false_flags, measure
-from eigenclean_lab.bench.quality.page import summary_rows
+from eigenclean_lab.bench.quality.measure import FIGURES, RUNNERS, limited_false_flags, measure, runner_of
 from eigenclean_lab.bench.quality.plot import plot_quality
+from eigenclean_lab.bench.quality.rows import summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store, run
 from eigenclean_lab.cli.bench import bench
 from eigenclean_lab.data_folder import data_folder
 from eigenclean_lab.store import Cell, MissingData
+from eigenclean_lab.store.fingerprints import graph
 
 BASELINE = baseline.NAME
 
@@ -186,8 +187,21 @@ def test_code_is_that_of_the_detector_and_of_a_network_that_makes_features() -> 
 
     assert code("fine", "digits/sym-20") == code("fine", "digits-300/clean")
     codes = [code("fine", "digits/sym-20"), code("fine", "digits-net/sym-20"), code("knn", "digits/sym-20")]
-    codes += [code("fine", "iris/clean"), code("judge", "digits-mlp/clean")]
-    assert len({*codes, code(BASELINE, "digits/sym-20")}) == 6
+    codes += [
+        code("fine", "iris/clean"),
+        code("judge", "digits-mlp/clean"),
+        code("logistic-prune", "digits/sym-20"),
+    ]
+    assert len({*codes, code(BASELINE, "digits/sym-20")}) == 7
+
+
+def test_a_cell_depends_on_its_own_kind_of_detector_only() -> None:
+    def modules(detector: str) -> set[str]:
+        names = [measure.__module__, RUNNERS[runner_of(detector)].__module__]
+        return {name.rpartition(".")[2] for name in graph().closure(names) if ".quality." in name}
+
+    assert {"contenders", "case"} <= modules("judge") and "contenders" not in modules("trees-prune")
+    assert "probabilities" in modules("trees-prune") and "probabilities" not in modules(BASELINE)
 
 
 def test_rows_are_means_over_seeds() -> None:
@@ -310,6 +324,14 @@ def test_the_table_marks_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
     assert done.exit_code == 0
     assert "fine *" in done.output
     assert "needs banking77_minilm.npz" in " ".join(done.output.split())
+
+
+def test_means_over_families_are_printed(tmp_path: Path) -> None:
+    done = invoke("--settings", "iris/*", "--detectors", "knn", "--seeds", 1, "--half", "development", "--means",
+                  "--out", tmp_path)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "development: tables" in done.output and "development: all" in done.output
+    assert [line.split()[:2] for line in done.output.splitlines() if "knn" in line] == [["knn", "4"]] * 2
 
 
 def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,17 +5,22 @@ from pathlib import Path
 import pytest
 
 from eigenclean.detect import DEFAULT
-from eigenclean_lab.bench.quality.page import number, quality_page, summary_rows
+from eigenclean_lab.bench.quality.page import quality_page
+from eigenclean_lab.bench.quality.page_tables import comparisons, losses, number
+from eigenclean_lab.bench.quality.rows import family_means, summary_rows
 from eigenclean_lab.bench.quality.suite import quality_store
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
 
 
-def cell(detector: str, f: float, auroc: float | None, **more: float) -> Cell:
-    known = {"seconds": 2.0, "flagged_share": 0.1}
-    figures = {"f": f, "auroc": auroc, **known, **more}
-    return Cell({"detector": detector, "setting": "digits/sym-20"}, 0, "key", "code", "measured", figures=figures)
+def cell(
+    detector: str, auroc: float | None, ap: float | None, setting: str = "wine/uniform-20", **more: float
+) -> Cell:
+    known = {"seconds": 2.0, "flagged_share": 0.1, "noise_rate": 0.2, "estimated_noise_rate": 0.25, "ece": 0.03}
+    figures = {"auroc": auroc, "average_precision": ap, **known, **more}
+    task = {"detector": detector, "setting": setting}
+    return Cell(task, 0, "key", "code", "measured", figures=figures, facts={"rows": 1234})
 
 
 def page_of(tmp_path: Path, *cells: Cell) -> str:
@@ -26,17 +31,80 @@ def page_of(tmp_path: Path, *cells: Cell) -> str:
 def test_best_other_is_found_for_each_figure(tmp_path: Path) -> None:
     page = page_of(
         tmp_path,
-        cell(DEFAULT, 0.9, 0.95),
-        cell("fine", 0.902, 0.8),
-        cell("cleanlab-knn", 0.7, 0.99, seconds=8.0),
+        cell(DEFAULT, 0.9, 0.95, noisy_f1=0.7, false_flags_at_10=0.08),
+        cell("fine", 0.902, 0.8, noisy_f1=0.5),
+        cell("cleanlab-knn", 0.7, 0.99, noisy_f1=0.6, seconds=8.0),
     )
-    assert "| digits/sym-20 | **.900** | .902 fine | .950 | .990 cleanlab-knn | 10.0 % | 1 |" in page
-    assert page.rstrip().endswith("| 0.25x |")
+    assert (
+        "| wine/uniform-20 | **.900** | .902 fine | .950 | .990 cleanlab-knn | **.700** | .600 cleanlab-knn "
+        "| .030 | .250 | .200 | .080 | 0.25x |"
+    ) in page
+    assert "| wine/uniform-20 | confirmation | .900 | .950, cleanlab-knn .990 |" in page
+    assert "| tables | 1 | .900 | .902 | .950 | .990 | .700 | .600 | .030 | .050 | – | – | – |" in page
 
 
 def test_clean_data_have_no_ranking(tmp_path: Path) -> None:
-    page = page_of(tmp_path, cell(DEFAULT, 0.99, None), cell("fine", 0.9, None))
-    assert "| digits/sym-20 | **.990** | .900 fine | – | – |" in page
+    page = page_of(
+        tmp_path,
+        cell(DEFAULT, None, None, "wine/clean", noise_rate=0.0, flagged_share=0.012, clean_flagged=0.012),
+        cell("fine", None, None, "wine/clean", noise_rate=0.0, flagged_share=0.3),
+        cell("knn", None, None, "wine/clean", noise_rate=0.0, flagged_share=0.02),
+    )
+    assert "| wine/clean | 1 234 | 1.2 % | 2.0 % knn | .030 | .250 |" in page
+    assert "There is none." in page and "Wrong labels" not in page
+    assert "| tables | 1 | – | – | – | – | – | – | – | – | 1.2 % | – | – |" in page
+
+
+def test_the_confirmation_half_comes_first_and_empty_halves_do_not_appear(tmp_path: Path) -> None:
+    development = [cell(name, 0.9, 0.9, "iris/uniform-20") for name in (DEFAULT, "fine")]
+    page = page_of(tmp_path, *development)
+    assert "## The development half" in page and "## The confirmation half" not in page
+    assert "Settings of earlier versions" not in page
+    page = page_of(tmp_path, *development, *(cell(name, 0.9, 0.9) for name in (DEFAULT, "fine")))
+    order = [
+        "## The confirmation half",
+        "wine/uniform-20",
+        "## Where it loses",
+        "## The development half",
+        "iris/uni",
+    ]
+    assert sorted(order, key=page.index) == order
+
+
+def test_a_setting_without_the_judge_or_without_another_is_not_shown(tmp_path: Path) -> None:
+    page = page_of(tmp_path, cell(DEFAULT, 0.9, 0.9), cell("fine", 0.9, 0.9, "iris/uniform-20"))
+    assert "wine/uniform-20" not in page and "iris/uniform-20" not in page
+
+
+def test_losses_are_more_than_a_hundredth_and_worst_first() -> None:
+    leads = {"wine/uniform-10": 0.009, "wine/uniform-20": 0.02, "wine/pair-20": 0.3}
+    rows = summary_rows(
+        made
+        for setting, lead in leads.items()
+        for made in (cell(DEFAULT, 0.6, 0.6, setting), cell("knn", 0.6, 0.6 + lead, setting))
+    )
+    lines = losses(comparisons(rows))[2:]
+    assert [line.split()[1] for line in lines] == ["wine/pair-20", "wine/uniform-20"]
+    assert lines[0] == "| wine/pair-20 | confirmation | .600 | .600, knn .900 |"
+
+
+def test_means_of_families() -> None:
+    rows = summary_rows([
+        cell("knn", 0.8, 0.5, flags_at_10=60.0, false_flags_at_10=0.2, rate_in_interval=1.0),
+        cell("knn", 0.6, 0.7, "penguins/uniform-20", flags_at_10=60.0, false_flags_at_10=0.1, rate_in_interval=0.0),
+        cell("knn", 0.6, 0.7, "wine/pair-20", flags_at_10=10.0, false_flags_at_10=0.9, estimated_noise_rate=0.2),
+        cell("knn", None, None, "wine/clean", noise_rate=0.0, clean_flagged=0.04),
+        cell("knn", 0.1, 0.1, "mnist/uniform-20"),
+        cell("knn", 0.1, 0.1, "iris/uniform-20"),
+    ])  # fmt: skip
+    means = {(one.half, one.family): one for one in family_means(rows)}
+    tables = means["confirmation", "tables"]
+    assert tables.n_settings == 4 and tables.figures["auroc"] == pytest.approx((0.8 + 0.6 + 0.6) / 3)
+    assert tables.figures["clean_flagged"] == 0.04 and tables.figures["kept_limit"] == 0.5
+    assert tables.figures["rate_in_interval"] == 0.5
+    assert tables.figures["rate_error"] == pytest.approx(0.1 / 3)
+    assert tables.figures["seconds"] == 8.0
+    assert means["confirmation", "all"].n_settings == 5 and means["development", "all"].n_settings == 1
 
 
 def test_the_committed_results_are_all_on_the_page() -> None:
@@ -45,7 +113,7 @@ def test_the_committed_results_are_all_on_the_page() -> None:
     assert len(rows) >= 12
     for row in rows:
         assert f"| {row.setting} | " in page
-        assert number(row.figures["f"]) in page
+        assert number(row.figures["ece"]) in page
 
 
 @pytest.mark.parametrize("figure", ["f", "auroc"])
@@ -54,10 +122,10 @@ def test_the_judge_leads_on_cifar_10(figure: str) -> None:
     rows = [
         row
         for row in summary_rows(quality_store(RESULTS).read())
-        if row.setting.startswith("cifar10") and row.figures
+        if row.setting.startswith(("cifar10/", "cifar10-10to1/")) and row.figures
     ]
     behind = []
-    for setting in dict.fromkeys(row.setting for row in rows if "net" not in row.setting):
+    for setting in dict.fromkeys(row.setting for row in rows):
         values = {row.detector: row.figures[figure] for row in rows if row.setting == setting}
         known = {name: value for name, value in values.items() if value is not None}
         if known:

@@ -27,6 +27,22 @@ _COLUMNS = {  # heads of the columns by figure, narrow enough for 80 characters
     "suggestion_accuracy": "sugg",
     "seconds": "s",
 }
+_MEANS = {
+    "auroc": "AUROC",
+    "average_precision": "AP",
+    "noisy_f1": "F1",
+    "ece": "ECE",
+    "rate_error": "rate",
+    "clean_flagged": "lost",
+    "rate_in_interval": "intv",
+    "kept_limit": "kept",
+    "seconds": "s",
+}
+_MEANS_LEGEND = (
+    "AUROC, AP, F1 of the flags, ECE and rate (estimated against true noise rate): means over settings with wrong "
+    "labels · lost: labels flagged where all are right · intv: settings whose interval holds the true rate · "
+    "kept: settings with at most .15 false flags under --max-false-flags 0.1, of those with 50 flags · s: sum"
+)
 _LEGEND = (
     "F with right labels as positive · AP, prec, rec of finding wrong labels · lost: right labels flagged · "
     "≤10%: flags that are wrong when at most .1 of them should be (--max-false-flags 0.1) · "
@@ -50,6 +66,7 @@ def bench_quality(
     data: Data = None,
     remeasure: Remeasure = False,
     again: Again = False,
+    means: Annotated[bool, typer.Option("--means", help="Print means over families, not each setting.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw the table as this .svg file.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Digits only, one seed; saves nothing.")] = False,
     json: o.Json = False,
@@ -86,13 +103,13 @@ def bench_quality(
     if json:
         print_json({"cells": [cell.to_record() for cell in cells]})
     else:
-        _print(cells)
+        (_print_means if means else _print)(cells)
     if any(cell.status == "failed" for cell in cells):
         raise typer.Exit(1)
 
 
 def _print(cells: "Sequence[Cell]") -> None:
-    from eigenclean_lab.bench.quality.page import summary_rows
+    from eigenclean_lab.bench.quality.rows import summary_rows
 
     rows = summary_rows(cells)
     names = {row: f"  {row.detector}{' *' if row.note else ''}" for row in rows}
@@ -112,6 +129,27 @@ def _print(cells: "Sequence[Cell]") -> None:
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
         say(f"* {where[0]}{more}: {note}")
     say(_LEGEND)
+
+
+def _print_means(cells: "Sequence[Cell]") -> None:
+    from eigenclean_lab.bench.quality.rows import family_means, summary_rows
+
+    rows = summary_rows(cells)
+    averages = family_means(rows)
+    output = table(None, "", "n", *_MEANS.values())
+    output.columns[0].no_wrap = True
+    for half, family in dict.fromkeys((entry.half, entry.family) for entry in averages):
+        output.add_row(f"[bold]{half}: {family}[/bold]")
+        for entry in averages:
+            if (entry.half, entry.family) == (half, family):
+                *shares, seconds = (entry.figures[figure] for figure in _MEANS)
+                output.add_row(
+                    f"  {entry.detector}", str(entry.n_settings), *map(_share, shares), _seconds(seconds)
+                )
+    console.print(output)
+    if missing := [row for row in rows if row.note]:
+        say(f"{len(missing)} rows have cells without figures, such as {missing[0].setting}: {missing[0].note}")
+    say(_MEANS_LEGEND)
 
 
 def _figure_table(width: int) -> "Table":

@@ -6,10 +6,16 @@ from sklearn.preprocessing import normalize
 from eigenclean.arrays import Array, Float64s, Ints, encode_labels
 from eigenclean.extras import require
 from eigenclean.verdict import Verdict
+from eigenclean_lab.bench.quality.case import Case
 from eigenclean_lab.bench.quality.neighbours import nearest_votes
 
 NAME = "cleanlab-knn"
 NEIGHBOURS = 10  # cleanlab's default
+
+
+def judge_with_baseline(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
+    """The verdict on a case; nothing was computed before, so there are no seconds to add."""
+    return judge_with_cleanlab(case.features, case.labels), 0.0
 
 
 def judge_with_cleanlab(X: Array, y: Array) -> Verdict:

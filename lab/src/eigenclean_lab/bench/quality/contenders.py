@@ -43,12 +43,12 @@ def detector_options(name: str, setting: Setting, seed: int) -> dict[str, Any]:
     return plain_parameters(detector)
 
 
-def judge_case(name: str, case: Case, seed: int) -> Verdict:
-    """The verdict of a detector on features, or of the judge on probabilities."""
+def judge_with_detector(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
+    """The verdict of a detector on features, or of the judge on probabilities; no seconds to add."""
     if case.probabilities is None:
-        return build_detector(name, {}, seed=seed).fit_judge(case.features, case.labels)
+        return build_detector(name, {}, seed=seed).fit_judge(case.features, case.labels), 0.0
     try:
         detector = build_detector(name, _ON_PROBABILITIES, seed=seed)
     except InvalidOption as error:
         raise MissingData(f"needs a judge that takes probabilities ({error})") from None
-    return detector.fit_judge(case.probabilities, case.labels)
+    return detector.fit_judge(case.probabilities, case.labels), 0.0

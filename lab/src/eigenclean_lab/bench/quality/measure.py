@@ -1,25 +1,32 @@
 """The figures of one detector on one case of `eigenclean bench quality`."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import f1_score
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS, at_most_false_flags
 from eigenclean.metrics import noise_rate_interval, score_verdict
 from eigenclean.verdict import Verdict
-from eigenclean_lab.bench.quality import baseline
+from eigenclean_lab.bench.quality.baseline import judge_with_baseline
 from eigenclean_lab.bench.quality.case import Case
-from eigenclean_lab.bench.quality.contenders import judge_case
+from eigenclean_lab.bench.quality.contenders import judge_with_detector
 from eigenclean_lab.bench.quality.peers import judge_with_peer
 
 FIGURES = (
-    "f", "auroc", "average_precision", "ece", "noisy_precision", "noisy_recall", "clean_flagged",
+    "f", "auroc", "average_precision", "ece", "noisy_precision", "noisy_recall", "noisy_f1", "clean_flagged",
     "false_flags_at_10", "found_at_10", "flags_at_10", "hits_in_100", "suggestion_accuracy", "noise_rate",
     "estimated_noise_rate", "rate_in_interval", "interval_width", "flagged_share", "seconds",
 )  # fmt: skip
+# How a verdict is obtained. As a table, so that a cell depends on the code of its own kind of detector only.
+RUNNERS: dict[str, Callable[[str, Case, int], tuple[Verdict, float]]] = {
+    "detector": judge_with_detector,
+    "baseline": judge_with_baseline,
+    "peer": judge_with_peer,
+}
 _FALSE_FLAGS = 0.1  # as in `detect --max-false-flags 0.1`
 _INSPECTED = 100
 
@@ -33,6 +40,7 @@ def measure(name: str, case: Case, seed: int = 0) -> dict[str, float | None]:
         quality |= {"noisy_precision": None, "noisy_recall": None}
     figures = {**quality, "clean_flagged": 1.0 - (quality["recall"] or 0.0), "seconds": seconds}
     figures |= limited_false_flags(verdict.p_clean, is_clean)
+    figures["noisy_f1"] = None if is_clean.all() else float(f1_score(~is_clean, verdict.flagged, zero_division=0))
     figures |= {"hits_in_100": hits(verdict, is_clean), **interval_figures(verdict, float(np.mean(~is_clean)))}
     return {name: figures[name] for name in FIGURES}
 
@@ -71,11 +79,13 @@ def interval_figures(verdict: Verdict, noise_rate: float) -> dict[str, float | N
 
 
 def _timed_verdict(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
-    started, shared = time.perf_counter(), 0.0
-    if name == baseline.NAME:
-        verdict = baseline.judge_with_cleanlab(case.features, case.labels)
-    elif name in DETECTORS:
-        verdict = judge_case(name, case, seed)
-    else:
-        verdict, shared = judge_with_peer(name, case, seed)
+    started = time.perf_counter()
+    verdict, shared = RUNNERS[runner_of(name)](name, case, seed)
     return verdict, time.perf_counter() - started + shared
+
+
+def runner_of(name: str) -> str:
+    """Key of `RUNNERS` for a detector, the baseline or a peer."""
+    if name in DETECTORS:
+        return "detector"
+    return "baseline" if name == "cleanlab-knn" else "peer"

@@ -8,7 +8,8 @@ import numpy as np
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
-from eigenclean_lab.bench.quality.page import Row, number, summary_rows
+from eigenclean_lab.bench.quality.page_tables import number
+from eigenclean_lab.bench.quality.rows import Row, summary_rows
 from eigenclean_lab.store import Cell
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}

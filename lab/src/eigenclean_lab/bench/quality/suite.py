@@ -19,7 +19,7 @@ from eigenclean_lab.bench.quality import network_features, probabilities
 from eigenclean_lab.bench.quality.case import Case, Setting
 from eigenclean_lab.bench.quality.contenders import NAMES, contenders, detector_options
 from eigenclean_lab.bench.quality.data import DATA, HALVES, LOADERS
-from eigenclean_lab.bench.quality.measure import FIGURES, measure
+from eigenclean_lab.bench.quality.measure import FIGURES, RUNNERS, measure, runner_of
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.store import (
@@ -158,7 +158,8 @@ def _case(setting: str, data: Path | None, seed: int) -> Case:
 @lru_cache
 def _code(detector: str, options: str, setting: Setting) -> str:
     """Fingerprint of the detector and the measuring, and of what makes the features or probabilities."""
-    entries = [*component_modules([detector, json.loads(options)]), LOADERS[DATA[setting.data].loader]]
+    entries = [*component_modules([detector, json.loads(options)]), RUNNERS[runner_of(detector)]]
+    entries.append(LOADERS[DATA[setting.data].loader])
     if setting.learned:
         entries.append(network_features)
     if setting.model is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenclean.train import RECIPES, Recipe, recipe
-from eigenclean_lab.bench.quality.page import number
+from eigenclean_lab.bench.quality.page_tables import number
 from eigenclean_lab.bench.speed.training import FILE as SPEED
 from eigenclean_lab.bench.training.measure import FIGURES
 from eigenclean_lab.bench.training.suite import FILE, training_store
