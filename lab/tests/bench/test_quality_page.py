@@ -88,6 +88,19 @@ def test_losses_are_more_than_a_hundredth_and_worst_first() -> None:
     assert lines[0] == "| wine/pair-20 | confirmation | .600 | .600, knn .900 |"
 
 
+def test_hits_are_shown_where_people_made_the_errors(tmp_path: Path) -> None:
+    human = "cifar10-conf/human-aggre"
+    page = page_of(
+        tmp_path,
+        cell(DEFAULT, 0.9, 0.9, human, hits_in_100=97.0),
+        cell("knn", 0.9, 0.9, human, hits_in_100=95.0),
+        cell(DEFAULT, 0.9, 0.9, hits_in_100=33.0),
+        cell("knn", 0.9, 0.9, hits_in_100=34.0),
+    )
+    assert "| cifar10-conf/human-aggre | 97 | 95 knn |" in page
+    assert "| wine/uniform-20 | 33 |" not in page
+
+
 def test_means_of_families() -> None:
     rows = summary_rows([
         cell("knn", 0.8, 0.5, flags_at_10=60.0, false_flags_at_10=0.2, rate_in_interval=1.0),

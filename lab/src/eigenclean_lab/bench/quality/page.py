@@ -8,6 +8,7 @@ from eigenclean_lab.bench.quality.page_tables import (
     clean_table,
     comparisons,
     family_table,
+    hits_table,
     losses,
     noisy_table,
 )
@@ -65,7 +66,12 @@ def _section(half: str, members: Sequence[Comparison]) -> list[str]:
         return []
     title, text = _HALVES[half]
     lines = [f"\n## {title}\n", *([f"{text}\n"] if text else []), *family_table(members)]
-    for name, table in (("Wrong labels", noisy_table(members)), ("Nothing is wrong", clean_table(members))):
+    tables = {
+        "Wrong labels": noisy_table(members),
+        "Nothing is wrong": clean_table(members),
+        "Errors of people among the 100 most doubtful labels": hits_table(members),
+    }
+    for name, table in tables.items():
         if table:
             lines += [f"\n### {name}: {half}\n", *table]
     return lines

@@ -92,6 +92,17 @@ def clean_table(compared: Sequence[Comparison]) -> list[str]:
     return markdown(heads, lines)
 
 
+def hits_table(compared: Sequence[Comparison]) -> list[str]:
+    """Wrong labels among the 100 most doubtful ones, where people made the errors."""
+    lines = []
+    for comparison in compared:
+        best, ours = comparison.best("hits_in_100"), comparison.judge.figures.get("hits_in_100")
+        if "/human-" in comparison.setting and ours is not None and best is not None:
+            theirs = f"{best.figures['hits_in_100']:.0f} {best.detector}"
+            lines.append([comparison.setting, f"{ours:.0f}", theirs])
+    return markdown(["Setting", "hits", "best other"], lines)
+
+
 def family_table(compared: Sequence[Comparison]) -> list[str]:
     """Means over the settings of each family, against the best other of each setting."""
     heads = ["Family", "settings", "AUROC", "best other", "AP", "best other", "F1", "best other", "ECE",
