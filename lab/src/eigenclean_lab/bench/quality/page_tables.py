@@ -32,7 +32,7 @@ class Comparison:
         return max(having, key=lambda row: row.figures[figure] or 0.0) if having else None
 
     def lead(self, figure: str) -> float | None:
-        """How far the judge is ahead of the best other; negative where it is behind."""
+        """By how much the judge is better than the best other; negative where it is worse."""
         best, ours = self.best(figure), self.judge.figures.get(figure)
         theirs = None if best is None else best.figures[figure]
         return None if ours is None or theirs is None else ours - theirs
