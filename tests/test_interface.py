@@ -15,10 +15,12 @@ ROOT = Path(__file__).parents[1]
 
 def members(module_name: str) -> dict[str, Any]:
     """The public functions and classes of a module."""
-    module = import_module(module_name)
     try:
+        module = import_module(module_name)
         values = {name: getattr(module, name) for name in public_names(module_name)}
-    except ImportError as error:  # an extra is not installed, as in the run with the lowest versions
+    except ModuleNotFoundError as error:  # an extra is not installed, as in the run with the lowest versions
+        if error.name is None or error.name.split(".")[0] in ("eigenclean", "eigenclean_lab"):
+            raise
         pytest.skip(str(error))
     return {name: value for name, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
@@ -29,11 +31,12 @@ def test_no_module_is_listed_twice() -> None:
 
 @pytest.mark.parametrize("module_name", PUBLIC_MODULES)
 def test_every_public_name_exists_once_and_is_documented(module_name: str) -> None:
+    documented = members(module_name)
     assert import_module(module_name).__doc__
     names = public_names(module_name)
     assert len(set(names)) == len(names)
     assert all(not name.startswith("_") or name == "__version__" for name in names)
-    for name, value in members(module_name).items():
+    for name, value in documented.items():
         assert inspect.getdoc(value), f"{module_name}.{name} has no documentation"
 
 
