@@ -55,12 +55,14 @@ def test_clean_data_have_no_ranking(tmp_path: Path) -> None:
     assert "| tables | 1 | – | – | – | – | – | – | – | – | 1.2 % | – | – |" in page
 
 
-def test_the_confirmation_half_comes_first_and_empty_halves_do_not_appear(tmp_path: Path) -> None:
+def test_the_confirmation_half_comes_first_and_its_absence_is_said(tmp_path: Path) -> None:
     development = [cell(name, 0.9, 0.9, "iris/uniform-20") for name in (DEFAULT, "fine")]
     page = page_of(tmp_path, *development)
-    assert "## The development half" in page and "## The confirmation half" not in page
+    unmeasured = "It has not been measured yet: nothing on this page is a confirmation."
+    assert page.index("## The confirmation half") < page.index(unmeasured) < page.index("## The development half")
     assert "Settings of earlier versions" not in page
     page = page_of(tmp_path, *development, *(cell(name, 0.9, 0.9) for name in (DEFAULT, "fine")))
+    assert unmeasured not in page
     order = [
         "## The confirmation half",
         "wine/uniform-20",
