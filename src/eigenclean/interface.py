@@ -45,6 +45,7 @@ EXTENSION_MODULES = (
     "eigenclean.names",
     "eigenclean.nets",
     "eigenclean.progress",
+    "eigenclean.tables",
     "eigenclean.threads",
     "eigenclean.train.selectors",
     "eigenclean.train.steps",

@@ -146,21 +146,22 @@ def test_detect_on_texts(cli: Callable[..., Any], reviews: Path, tmp_path: Path)
 
 
 @needs_texts
-def test_numbers_win_unless_an_encoder_is_named(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_named_text_is_embedded_beside_the_numbers(cli: Callable[..., Any], tmp_path: Path) -> None:
     rows = [f"{row % 2},{row},{row * 2 % 7},word{row % 2} and more" for row in range(20)]
     (tmp_path / "x.csv").write_text("\n".join(["label,f,g,text", *rows]))
-    plain = [
-        "detect",
-        tmp_path / "x.csv",
-        "--text-column",
-        "text",
-        "--out",
-        tmp_path / "run",
-        "--no-report",
-        "--json",
-    ]
-    assert "embedding" not in json.loads(cli(*plain).out)
-    assert json.loads(cli(*plain, "--encoder", "wordllama").out)["embedding"]["n_embedded"] == 20
+    options = ["--text-column", "text", "--no-report", "--json"]
+    done = cli("detect", tmp_path / "x.csv", "--out", tmp_path / "run", *options, "--encoder", "wordllama")
+    summary = json.loads(done.out)
+    assert summary["embedding"]["n_embedded"] == 20
+    line = "features: 1 number; the texts of text are embedded beside them; left out: f (identifier)"
+    assert summary["features"]["sentence"] == line and line in " ".join(done.err.split())
+    numbers = cli("detect", tmp_path / "x.csv", "--out", tmp_path / "run", "--no-report", "--json")
+    assert "embedding" not in json.loads(numbers.out)
+    assert cli("embed", tmp_path / "x.csv", "--out", tmp_path / "x.npz", "--text-column", "text").code == 0
+    with np.load(tmp_path / "x.npz") as arrays:
+        texts, columns = arrays["features"][:, :-1], arrays["features"][:, -1]
+    np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1)
+    assert abs(columns.mean()) < 1e-9 and abs(columns.std() - 1) < 1e-9
 
 
 def test_features_of_a_network_trained_on_the_labels(cli: Callable[..., Any], photos: Path, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_features_that_cannot_be_read_leave_the_labels(tmp_path: Path, monkeypat
     monkeypatch.setattr("eigenclean.sources.tabular.delimited._BLOCK_BYTES", 64)
     path = tmp_path / "x.csv"
     path.write_text("f0,label\n" + "1,a\n2,b\n" * 20 + "none,a\n")
+    monkeypatch.setattr(opening, "ONE_PASS_BYTES", 0)
     source = open_source(path)
     assert len(source) == 41
     with pytest.raises(InvalidData, match=r"x\.csv is not a readable CSV file: .*to double.*'none'"):

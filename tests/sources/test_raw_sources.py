@@ -88,13 +88,17 @@ COLUMNS: dict[str, Any] = {"label": LABELS, "text": TEXTS}
     [
         ({}, {}, "texts"),  # by its name
         ({}, {"text_column": "text"}, "texts"),
-        ({"stars": [1, 2, 3, 4]}, {"text_column": "text"}, "texts"),  # one number is no feature vector
-        ({"f0": [1.0] * 4, "f1": [2.0] * 4}, {"text_column": "text"}, "features"),
+        ({"stars": [1, 2, 3, 4]}, {"text_column": "text"}, "both"),
+        ({"kind": ["u", "v", "u", "v"]}, {"text_column": "text"}, "both"),
+        ({"key": ["p", "q", "r", "s"]}, {"text_column": "text"}, "texts"),  # an identifier is left out
+        ({f"f{i}": [1.0, 2.0] * 2 for i in range(16)}, {"text_column": "text"}, "features"),  # an embedding
+        ({"f0": [1.0, 2.0] * 2, "f1": [2.0] * 4}, {"text_column": "text"}, "both"),
+        ({"f0": [1.0] * 4, "f1": [2.0] * 4}, {"text_column": "text"}, "texts"),  # constants are left out
         ({"f0": [1.0] * 4, "f1": [2.0] * 4}, {"text_column": "text", "raw": True}, "texts"),
         ({"v": [[1.0]] * 4}, {"text_column": "text"}, "features"),
         ({"v": [[1.0]] * 4}, {"text_column": "text", "raw": True}, "texts"),
         ({"stars": [1, 2, 3, 4]}, {}, "features"),
-        ({"stars": [1, 2, 3, 4]}, {"text_column": "text", "feature_columns": "stars"}, "features"),
+        ({"stars": [1, 2, 3, 4]}, {"text_column": "text", "feature_columns": "stars"}, "both"),
         ({"image": ["a", "b", "c", "d"]}, {}, "images"),
         ({"image": ["a", "b", "c", "d"]}, {"text_column": "text"}, "texts"),
         ({"pic": ["a", "b", "c", "d"], "f": [1] * 4, "g": [2] * 4}, {"image_column": "pic"}, "images"),
@@ -103,7 +107,8 @@ COLUMNS: dict[str, Any] = {"label": LABELS, "text": TEXTS}
 def test_what_a_table_is_taken_for(more: dict[str, Any], options: dict[str, Any], expected: str) -> None:
     source = open_source(pa.table({**COLUMNS, **more}), **options)
     found = {TextSource: "texts", ImageSource: "images"}.get(type(source), "features")
-    assert found == expected
+    assert found == ("features" if expected == "both" else expected)
+    assert source.embeds_texts == (expected == "both")
 
 
 def test_a_table_with_nothing_to_look_at_says_what_to_name() -> None:

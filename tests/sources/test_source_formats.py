@@ -124,7 +124,7 @@ def csv(folder: Path) -> Source:
 
 def tsv(folder: Path) -> Source:
     rows = [[*map(str, row), label, id] for row, label, id in zip(FEATURES.tolist(), LABELS, IDS, strict=True)]
-    lines = ["\t".join(row) for row in [["a", "b", "c", "label", "id"], *rows]]
+    lines = ["\t".join(row) for row in [["f0", "f1", "f2", "label", "id"], *rows]]
     (folder / "x.tsv").write_text("\n".join(lines))
     return open_source(folder / "x.tsv")
 

@@ -13,6 +13,7 @@ from eigenclean.errors import InvalidOption
 
 @with_groups
 def embed(
+    *,
     source: o.SourceArgument,
     out: Annotated[
         Path,
@@ -20,13 +21,7 @@ def embed(
     ],
     encoding: o.EncoderOptions,
     shard_rows: Annotated[int, typer.Option(help="Rows in each shard of a folder.")] = 65_536,
-    labels: o.Labels = None,
-    label_column: o.LabelColumn = None,
-    id_column: o.IdColumn = None,
-    text_column: o.TextColumn = None,
-    image_column: o.ImageColumn = None,
-    image_root: o.ImageRoot = None,
-    follow_links: o.FollowLinks = False,
+    columns: o.RawTableOptions,
     as_json: o.Json = False,
 ) -> None:
     """Turn images or texts into features, for `detect` and everything else.
@@ -36,16 +31,13 @@ def embed(
     """
     from eigenclean.sources import write_npz, write_shards
     from eigenclean.workflows.embedding import embed as embed_source
-    from eigenclean.workflows.options import SourceOptions, link_facts
+    from eigenclean.workflows.options import link_facts
 
     if out.suffix not in ("", ".npz"):
         raise InvalidOption(f"embed: --out must be an .npz file or a folder, got {out}")
     if shard_rows < 1:
         raise InvalidOption(f"embed: --shard-rows must be at least 1, got {shard_rows}")
-    reading = SourceOptions(
-        labels, label_column, None, id_column, text_column, image_column, image_root, follow_links
-    )
-    data = reading.open(source, raw=True, notify=mention)
+    data = columns.source_options().open(source, raw=True, notify=mention)
     with working():
         embedded = embed_source(data, encoding.embedding_options(), notify=mention)
         facts = {"out": str(out), "source": data.name, **embedded.facts(), "data_hash": embedded.data_hash()}

@@ -20,7 +20,7 @@ SourceArgument = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv · "
+        help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv .tsv · "
         "a folder of such files · the folder of a saved Hugging Face data set · "
         "a folder of class folders of images · "
         "a data set as its authors hand it out, such as cifar10:PATH (eigenclean list layouts) · "
@@ -38,12 +38,23 @@ FeatureColumns = Annotated[
     typer.Option(
         "--feature-column",
         "--feature-columns",
-        help="Column of features, or a pattern such as 'f*'; may be repeated.",
+        help="Use only this column as a feature, or a pattern such as 'f*'; may be repeated.",
     ),
+]
+CategoryColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category-column",
+        help="Column whose values are names even if they are numbers, or a pattern; may be repeated.",
+    ),
+]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is not to be a feature, or a pattern; may be repeated."),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="Column of unique row ids.")]
 TextColumn = Annotated[
-    str | None, typer.Option(help="Column of texts: embedded when the table has no features, else only shown.")
+    str | None, typer.Option(help="Column of texts to embed, beside the other columns of the table.")
 ]
 ImageColumn = Annotated[
     str | None, typer.Option(help="Column of images to embed: paths, or the bytes of image files.")
@@ -122,6 +133,8 @@ class TableOptions:
     labels: Labels = None
     label_column: LabelColumn = None
     feature_columns: FeatureColumns = None
+    category_columns: CategoryColumns = None
+    leave_out: LeaveOut = None
     id_column: IdColumn = None
     follow_links: FollowLinks = False
 

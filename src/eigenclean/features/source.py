@@ -130,6 +130,23 @@ class _CachedFeatures:
         return self._cache.take(self._cache_rows[rows])
 
 
+class _BesideColumns:
+    """Features of texts and those of the other columns of a table, side by side.
+
+    The columns have about unit variance each; so that neither side drowns the other, the texts' rows are given the
+    length that a row of the columns has on average.
+    """
+
+    def __init__(self, texts: _CachedFeatures, columns: Array) -> None:
+        self._texts, self._columns = texts, columns
+
+    def __getitem__(self, rows: slice) -> Array:
+        texts = np.asarray(self._texts[rows], dtype=np.float64)
+        lengths = np.linalg.norm(texts, axis=1, keepdims=True)
+        texts *= np.sqrt(self._columns.shape[1]) / np.where(lengths > 0, lengths, 1)
+        return np.concatenate([texts, self._columns[rows]], axis=1)
+
+
 @renamed_arguments(keep="use_cache")
 def embed_source(
     source: Source,
@@ -166,10 +183,13 @@ def embed_source(
         "n_computed": embedding.n_computed,
         "seconds": embedding.seconds,
     }
+    features: Any = _CachedFeatures(feature_cache, embedding.cache_rows)
+    if source.embeds_texts:
+        features = _BesideColumns(features, source.features()[embedding.rows])
     return EmbeddedSource(
         source,
         embedding.rows,
-        _CachedFeatures(feature_cache, embedding.cache_rows),
+        features,
         facts=facts,
         skipped=embedding.skipped,
         keys=embedding.keys,

@@ -18,6 +18,7 @@ from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
 from eigenclean.version import __version__
 
 REPORT = "report.html"
+ENCODING = "encoding.json"  # how the columns of a table became features, for rows that come later
 
 
 @contextmanager
@@ -77,6 +78,7 @@ def publish(
         facts_shown = {
             **run,
             "source": source.name,
+            "columns": ((facts or {}).get("features") or {}).get("sentence"),
             **_embedding_facts((facts or {}).get("embedding")),
             "command": command,
             "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -94,7 +96,7 @@ def publish(
     entries = {"estimated_noise_rate_interval": list(noise_rate_interval(verdict.p_clean)), **run, **(facts or {})}
     summary = verdict.summary(**entries)
     # Without these in the set, an earlier copy or report would be about another verdict.
-    with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name]) as staging:
+    with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name, ENCODING]) as staging:
         write_verdict(verdict, staging, json_text(summary), csv=csv, written=written)
         if page is not None and shown is not None:
             write_text(report_data_path(staging / REPORT), report_data(shown))

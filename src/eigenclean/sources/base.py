@@ -16,6 +16,7 @@ from eigenclean.sources.images.lazy import LazyImages
 
 if TYPE_CHECKING:
     from eigenclean.sources.tabular.table import Table
+    from eigenclean.tables import TableEncoding
 
 
 class Reader(ABC):
@@ -55,6 +56,8 @@ class Source(ABC):
         files: the files that the rows are read from; empty for what is in memory.
         skipped_links: names of links that lead out of the folder of the data and were left out.
         splits: names of the splits that the data set has, for ``open_source(..., split=...)``; often none.
+        encoding: how the columns of a table of several kinds became features; None for other sources.
+        embeds_texts: the texts are to be embedded, and their features belong beside those of the columns.
     """
 
     name: str
@@ -67,6 +70,8 @@ class Source(ABC):
     files: Sequence[Path] = ()
     skipped_links: Sequence[str] = ()
     splits: Sequence[str] = ()
+    encoding: "TableEncoding | None" = None
+    embeds_texts: bool = False
 
     @abstractmethod
     def features(self) -> Array:

@@ -34,7 +34,8 @@ from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, 
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
 from eigenclean.sources.tabular.parquet import ParquetTable
 from eigenclean.sources.tabular.shards import ShardedSource, shard_files
-from eigenclean.sources.tabular.table import Table, open_table
+from eigenclean.sources.tabular.source import open_table
+from eigenclean.sources.tabular.table import Table
 
 ONE_PASS_BYTES = 1 << 28  # files up to this size may be parsed in one pass that keeps the features in memory
 
@@ -91,6 +92,8 @@ def open_source(
     labels: Any = None,
     label_column: str | None = None,
     feature_columns: str | Sequence[str] | None = None,
+    category_columns: str | Sequence[str] | None = None,
+    leave_out: str | Sequence[str] | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
     image_column: str | None = None,
@@ -112,9 +115,11 @@ def open_source(
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.
         feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
-            numbers, else all columns of numbers that are not labels or ids.
+            numbers, else all columns of numbers, categories, dates and truth values that say something.
+        category_columns: columns whose values are names, even if they are numbers; or patterns.
+        leave_out: columns that are not to be features; or patterns.
         id_column: column of unique row ids; by default "id" or "ids" if there is one.
-        text_column: column of texts to show; to embed, when the table has no features.
+        text_column: column of texts to embed, beside the other columns; with an embedding in the table, to show.
         image_column: column of images to embed: paths, encoded bytes, or both as Hugging Face stores them.
         image_root: folder that paths of images are relative to and stay in; by default that of the table.
         raw: prefer images and texts to numeric columns that were not named.
@@ -137,6 +142,8 @@ def open_source(
     options = TableOptions(
         label_column=label_column,
         feature_columns=feature_columns,
+        category_columns=category_columns,
+        leave_out=leave_out,
         id_column=id_column,
         text_column=text_column,
         image_column=image_column,

@@ -56,4 +56,9 @@ class TextSource(RawSource):
 
     def _encoded(self) -> Iterator[Array]:
         for text in self.texts:
-            yield np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", dtype=np.uint8)
+            yield text_bytes(text)
+
+
+def text_bytes(text: str) -> Array:
+    """A text for hashing: its bytes and a mark of its end."""
+    return np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", dtype=np.uint8)

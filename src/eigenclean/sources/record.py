@@ -12,7 +12,8 @@ from eigenclean.sources.base import Source
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.sources.opening import open_source
 
-_COLUMNS = ("label_column", "feature_columns", "id_column", "text_column", "image_column")
+_LISTS = ("feature_columns", "category_columns", "leave_out")
+_COLUMNS = ("label_column", *_LISTS, "id_column", "text_column", "image_column")
 OPTIONS = ("labels", *_COLUMNS, "image_root", "split")
 
 
@@ -50,9 +51,9 @@ def reopen(
     """
     options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
     name, folder = record.get("name"), record.get("folder", "")
-    texts = [name, folder, *(value for option, value in options.items() if option != "feature_columns")]
-    columns = options.get("feature_columns", [])
-    texts += [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else [None]
+    texts = [name, folder, *(value for option, value in options.items() if option not in _LISTS)]
+    for columns in (options.get(option, []) for option in _LISTS):
+        texts += [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else [None]
     if not name or not all(isinstance(text, str) for text in texts):
         raise InvalidData("the run does not say which source it was made from; run `eigenclean detect` again")
     path = name

@@ -10,6 +10,7 @@ from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.report import publish, results_folder
+from eigenclean.report.run_folder import ENCODING
 from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
@@ -107,7 +108,10 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     detectors = _detectors(request)
     engine = _engine(request, detectors)
     data = request.reading.open(request.source, raw=request.embedding.encoder is not None, notify=notify)
+    encoding = data.encoding
     facts: dict[str, Any] = {"source": request.reading.record(request.source), **link_facts(data)}
+    if encoding is not None:
+        facts["features"] = encoding.facts()
     with results_folder(request.folder) as folder:
         if request.embedding.needed_for(data):
             data = embedded = embed(data, request.embedding, notify=notify)
@@ -134,6 +138,7 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
                 report=request.output.report,
                 written=judged.written,
                 data_hash=judged.data_hash,
+                others={} if encoding is None else {ENCODING: encoding.save},
             )
 
 

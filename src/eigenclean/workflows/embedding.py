@@ -41,8 +41,8 @@ class EmbeddingOptions:
     strict: bool = False
 
     def needed_for(self, source: Source) -> bool:
-        """Whether the source has no features, or an encoder was named."""
-        return self.encoder is not None or isinstance(source, RawSource)
+        """Whether the source has no features or texts to embed beside them, or an encoder was named."""
+        return self.encoder is not None or isinstance(source, RawSource) or source.embeds_texts
 
     def record(self, embedded: EmbeddedSource) -> dict[str, Any] | None:
         """How to compute the same features again, for ``summary.json``; None for features of a trained network."""

@@ -33,17 +33,22 @@ class SourceOptions:
     image_column: str | None = None
     image_root: Path | None = None
     follow_links: bool = False
+    category_columns: Sequence[str] | None = None
+    leave_out: Sequence[str] | None = None
 
     def open(self, source: str, *, raw: bool = False, split: str | None = None, notify: Notify = ignore) -> Source:
         """Open a source; with ``raw`` as images or texts, though it may have features.
 
-        ``notify`` is told about links that lead out of the folder of the data and were left out.
+        ``notify`` is told about links that lead out of the folder of the data and were left out, and what became of
+        the columns of a table.
         """
         data = open_source(
             source,
             labels=self.labels,
             label_column=self.label_column,
             feature_columns=self.feature_columns,
+            category_columns=self.category_columns,
+            leave_out=self.leave_out,
             id_column=self.id_column,
             text_column=self.text_column,
             image_column=self.image_column,
@@ -58,6 +63,8 @@ class SourceOptions:
                 f"{n} link{'s' * (n != 1)} out of {data.name} {'is' if n == 1 else 'are'} left out, such as "
                 f"{data.skipped_links[0]}; {FOLLOW} reads what {'it leads' if n == 1 else 'they lead'} to"
             )
+        if data.encoding is not None:
+            notify(data.encoding.sentence())
         return data
 
     def record(self, source: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from eigenclean.detect import DETECTORS
 from eigenclean.names import check_name
 from eigenclean.nets import NETS, takes_images
 from eigenclean.sources import Source
+from eigenclean.sources.tabular.source import TableSource
 from eigenclean.train import RECIPES, Recipe, recipe, with_settings
 from eigenclean.workflows.options import Notify, SourceOptions, ignore
 
@@ -70,6 +71,13 @@ def open_training_sources(
     columns = replace(reading, labels=None)
     validation = columns.open(source, split="val") if use_validation_split and "val" in splits else None
     if test is not None:
-        return TrainingSources(data, validation, columns.open(test))
+        return TrainingSources(data, validation, _encoded_like(data, columns.open(test)))
     test_split = next((name for name in ("test", "imagenet") if name in splits), None)
     return TrainingSources(data, validation, None if test_split is None else columns.open(source, split=test_split))
+
+
+def _encoded_like(data: Source, test: Source) -> Source:
+    """The test rows of a table with columns of several kinds, encoded as those to learn from."""
+    if data.encoding is None or not isinstance(test, TableSource):
+        return test
+    return test.encoded_by(data.encoding)

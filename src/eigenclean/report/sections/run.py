@@ -10,7 +10,7 @@ from eigenclean.report.formatting import plain, setting
 from eigenclean.report.sections.base import ReportInput, finite
 from eigenclean.verdict import Verdict
 
-_FACTS = ("source", "encoder", "skipped", "created", "seconds", "version", "data_hash", "command")
+_FACTS = ("source", "columns", "encoder", "skipped", "created", "seconds", "version", "data_hash", "command")
 
 
 def run_facts(inputs: ReportInput) -> dict[str, Any]:

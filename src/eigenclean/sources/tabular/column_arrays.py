@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData
 from eigenclean.sources.tabular.columns import is_list
+from eigenclean.tables.values import is_string, numbers
 
 MAX_BYTES = {"labels": 1000, "ids": 4096}  # a name of a class; the longest path of a file
 Stream = Callable[[], Iterable[pa.RecordBatch]]
@@ -113,7 +114,7 @@ def _check_lengths(column: "pa.ChunkedArray[Any]", *, by: str, what: str) -> Non
     most = MAX_BYTES[what]
     for chunk in column.chunks:
         values: Any = chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk
-        if not _is_text(values.type):
+        if not is_string(values.type):
             return
         lengths: Any = pc.binary_length(values.cast(pa.large_string()))
         longest = pc.max(lengths).as_py() or 0
@@ -130,9 +131,9 @@ def _plain(column: "pa.ChunkedArray[Any]") -> Array | None:
     if column.null_count:
         return None
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return np.concatenate([_numbers(chunk) for chunk in column.chunks])
+        return np.concatenate([numbers(chunk) for chunk in column.chunks])
     if not pa.types.is_dictionary(kind):
-        if not _is_text(kind):
+        if not is_string(kind):
             column = column.cast(pa.string())  # dates and the like
         column = column.dictionary_encode()  # texts repeat: make each a Python string only once
     vectors = []
@@ -142,7 +143,7 @@ def _plain(column: "pa.ChunkedArray[Any]") -> Array | None:
         if None in distinct or not len(chunk):
             vectors.append(np.array(chunk.to_pylist(), dtype=object))
         else:
-            vectors.append(np.array(distinct)[_numbers(chunk.indices)])
+            vectors.append(np.array(distinct)[numbers(chunk.indices)])
     return np.concatenate([values for values in vectors if len(values)])
 
 
@@ -155,29 +156,14 @@ def _block(column: "pa.Array[Any]", *, by: str, name: str, start: int) -> Array:
             continue
         size = _list_size(values, by=by, name=name, start=start, per_row=width)
         values, width = values.flatten(), width * size
-    return _numbers(values).reshape(len(column), width)
-
-
-def _numbers(values: "pa.Array[Any]") -> Array:
-    """The memory of an Arrow array without nulls; pyarrow's own `to_numpy` would import pandas if it is there."""
-    kind: Any = values.type
-    if pa.types.is_decimal(kind):
-        return _numbers(values.cast(pa.float64()))
-    if pa.types.is_boolean(kind):  # Arrow packs eight of them into a byte
-        return _numbers(values.cast(pa.uint8())).view(np.bool_)
-    dtype = np.dtype(kind.to_pandas_dtype())
-    memory: Any = values.buffers()[1]
-    if len(values) == 0 or memory is None:
-        return np.empty(0, dtype)
-    result: Array = np.frombuffer(memory, dtype, count=len(values), offset=values.offset * dtype.itemsize)
-    return result
+    return numbers(values).reshape(len(column), width)
 
 
 def _list_size(lists: Any, *, by: str, name: str, start: int, per_row: int) -> int:
     if pa.types.is_fixed_size_list(lists.type):
         size = int(lists.type.list_size)
     else:
-        lengths = _numbers(pc.list_value_length(lists))
+        lengths = numbers(pc.list_value_length(lists))
         size = int(lengths[0])
         different = lengths != size
         if different.any():
@@ -204,10 +190,10 @@ def _has_nulls(column: Any) -> bool:
 def _null_rows(column: Any) -> Bools:
     if isinstance(column, pa.ExtensionArray):
         return _null_rows(column.storage)
-    missing: Bools = _numbers(column.is_null()).copy()
+    missing: Bools = numbers(column.is_null()).copy()
     if is_list(column.type):
         valid = column.drop_null()
-        sizes = _numbers(pc.list_value_length(valid))
+        sizes = numbers(pc.list_value_length(valid))
         owner = np.repeat(np.flatnonzero(~missing), sizes)
         missing[owner[_null_rows(valid.flatten())]] = True
     return missing
@@ -234,8 +220,3 @@ def _missing_values(stream: Stream, *, by: str) -> InvalidData:
 
 def _joined(chunks: list[Array]) -> Array:
     return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    # By name, because older versions of pyarrow have no test for string views.
-    return str(kind) in ("string", "large_string", "string_view")

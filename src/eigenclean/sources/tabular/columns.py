@@ -3,8 +3,8 @@
 import difflib
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,15 @@ import pyarrow as pa
 
 from eigenclean.arrays import preview
 from eigenclean.errors import InvalidData
+from eigenclean.tables import ColumnChoices
+from eigenclean.tables.names import is_numbered_family
+from eigenclean.tables.values import is_string
 
 LABEL_NAMES = ("label", "labels", "given_label", "y", "target", "class")
 ID_NAMES = ("id", "ids")
 TEXT_NAMES = ("text", "texts", "sentence")  # only where there are no numeric columns
 IMAGE_NAMES = ("image", "images", "img")
+MIN_EMBEDDING = 16  # numbered columns from which a matrix is taken for an embedding of the texts beside it
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class TableOptions:
     Attributes:
         label_column: column of the labels.
         feature_columns: columns of the features, or patterns such as "f*".
+        category_columns: columns, or patterns, whose values are names even if they are numbers.
+        leave_out: columns, or patterns, that are not features.
         id_column: column of unique ids.
         text_column: column of texts.
         image_column: column of images.
@@ -38,6 +44,8 @@ class TableOptions:
 
     label_column: str | None = None
     feature_columns: str | Sequence[str] | None = None
+    category_columns: str | Sequence[str] | None = None
+    leave_out: str | Sequence[str] | None = None
     id_column: str | None = None
     text_column: str | None = None
     image_column: str | None = None
@@ -51,7 +59,7 @@ class TableOptions:
         >>> TableOptions(id_column="key").set_options()
         ['id_column']
         """
-        names = [field.name for field in fields(self) if field.name not in ("prefer_raw", "follow_links")]
+        names = [option.name for option in fields(self) if option.name not in ("prefer_raw", "follow_links")]
         return [name for name in names if getattr(self, name) is not None]
 
 
@@ -60,6 +68,13 @@ class Columns:
     """The columns to read, by name; ``label`` is None when the labels are not in the table.
 
     Without ``features`` there is an ``image`` or else a ``text``, to be turned into features.
+
+    Attributes:
+        is_matrix: the features are one matrix of numbers, by their types and names: a column of lists, or columns
+            whose names differ only by a number.
+        embeds_text: the texts are embedded beside the features.
+        choices: what was said about single columns.
+        skipped: columns that are not features because of their names, with the reason.
     """
 
     features: tuple[str, ...]
@@ -67,17 +82,21 @@ class Columns:
     id: str | None = None
     text: str | None = None
     image: str | None = None
+    is_matrix: bool = False
+    embeds_text: bool = False
+    choices: ColumnChoices = field(default_factory=ColumnChoices)
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_label: bool = True) -> Columns:
     """Check the names in ``options`` and fill in the others by convention.
 
     >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
-    >>> choose_columns(schema, TableOptions(), by="x.csv")
-    Columns(features=('f0', 'f1'), label='label', id='id', text=None, image=None)
+    >>> columns = choose_columns(schema, TableOptions(), by="x.csv")
+    >>> columns.features, columns.label, columns.id, columns.is_matrix
+    (('f0', 'f1'), 'label', 'id', True)
     """
-    label, id = options.label_column, options.id_column
-    text, image, raw = options.text_column, options.image_column, options.prefer_raw
+    label, id, text, image = options.label_column, options.id_column, options.text_column, options.image_column
     for name in (label, id, text, image):
         if name is not None:
             _check_name(schema, name, by=by)
@@ -89,26 +108,45 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
             "choose the labels with --label-column"
         )
     taken = {name for name in (label, id, text, image) if name is not None}
+    left_out = set(_matching(schema, options.leave_out, set(), by=by))
     # Columns with the name of a label or id become features only on request; "y" may well be a coordinate.
     excluded = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
+    categories = _matching(schema, options.category_columns, excluded, by=by)
+    named = None if options.feature_columns is None else _matching(schema, options.feature_columns, excluded, by=by)
+    if named is not None and not named:
+        raise InvalidData(f"{by}: --feature-columns is empty; its columns are {_names(schema)}")
+    for name in (*(named or ()), *categories):
+        if name in taken or name in left_out:
+            use = "left out" if name in left_out else "label, id or text"
+            raise InvalidData(f"{by}: the column {name!r} cannot be a feature and {use} at once")
+    free = excluded - set(categories) | left_out | index_columns(schema)
+    candidates = [column for column in schema if column.name not in free]
     chosen: tuple[str, ...] = ()
-    if options.feature_columns is None:
-        numbers = _number_columns(schema, excluded)
-        content = _content(schema, text, image, numbers, taken, raw=raw)
-        if content is not None:
-            text, image = content
-        else:
-            chosen = _default_features(schema, numbers, by=by)
+    embeds_text = False
+    if named is None:
+        chosen, text, image, embeds_text = _default_features(schema, candidates, options, taken, by=by)
     else:
-        wanted = options.feature_columns
-        names = [wanted] if isinstance(wanted, str) else wanted
-        chosen = _named_features(schema, names, taken, excluded, by=by)
-    id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken}], schema)
+        chosen = tuple(dict.fromkeys((*named, *categories)))
+        embeds_text = text is not None and not _is_embedding(schema, chosen)
+    id = id or _first_of([name for name in ID_NAMES if name not in {*chosen, *taken, *left_out}], schema)
     used = {*chosen, *taken, *(name for name in (id, text, image) if name is not None)}
     repeated = [name for name, count in Counter(schema.names).items() if name in used and count > 1]
     if repeated:
         raise InvalidData(f"{by} has more than one column named {repeated[0]!r}; rename them")
-    return Columns(features=chosen, label=label, id=id, text=text, image=image)
+    skipped = dict.fromkeys((name for name in schema.names if name in left_out - taken), "--leave-out")
+    if named is None:
+        skipped |= {name: "name of a label" for name in schema.names if name in {*LABEL_NAMES} & excluded - taken}
+    return Columns(
+        features=chosen,
+        label=label,
+        id=id,
+        text=text,
+        image=image,
+        is_matrix=not categories and _is_matrix(schema, chosen),
+        embeds_text=embeds_text,
+        choices=ColumnChoices(frozenset(named or ()), frozenset(categories)),
+        skipped={name: reason for name, reason in skipped.items() if name not in chosen},
+    )
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -144,30 +182,76 @@ def index_columns(schema: pa.Schema) -> set[str]:
         return set()
 
 
-def _number_columns(schema: pa.Schema, excluded: set[str]) -> list[Any]:
-    excluded = excluded | index_columns(schema)
-    return [field for field in schema if field.name not in excluded and are_features(field.type)]
+def _default_features(
+    schema: pa.Schema, candidates: list[Any], options: TableOptions, taken: set[str], *, by: str
+) -> tuple[tuple[str, ...], str | None, str | None, bool]:
+    """Features, texts and images when no features were named, and whether texts are embedded beside the features.
 
-
-def _content(
-    schema: pa.Schema, text: str | None, image: str | None, numbers: list[Any], taken: set[str], *, raw: bool
-) -> tuple[str | None, str | None] | None:
-    """The columns of texts and images to embed, or None when there are features, or nothing to embed.
-
-    Named images are always meant. Named texts may be for showing only: then there are lists of numbers, or several
-    columns of numbers.
+    Named images are always meant. Named texts are embedded, beside the other columns if there are any; with an
+    embedding in the table (lists of numbers, or many numbered columns) they are only shown.
     """
-    lists = any(is_list(storage(field.type)) for field in numbers)
-    if image is not None or (text is not None and (raw or len(numbers) < 2) and not (lists and not raw)):
-        return text, image
-    if numbers and not raw:
-        return None
-    free = [field for field in schema if field.name not in taken]
-    structs = [field.name for field in free if is_image_struct(field.type)]
-    named = [field.name for field in free if field.name in IMAGE_NAMES and _may_be_image(field)]
+    text, image, raw = options.text_column, options.image_column, options.prefer_raw
+    numbers = [column for column in candidates if are_features(column.type)]
+    lists = tuple(column.name for column in numbers if is_list(storage(column.type)))
+    scalars = tuple(column.name for column in candidates if column.name not in lists)
+    if image is not None:
+        return (), text, image, False
+    if text is None and (raw or not numbers):
+        content = _content(schema, taken)
+        if content is not None:
+            return (), *content, False
+    if len(lists) > 1 and not (raw and text is not None):
+        raise InvalidData(
+            f"{by} has {len(lists)} columns with lists of numbers: {preview(np.array(lists))}; "
+            "choose the features with --feature-columns"
+        )
+    if text is None:
+        return lists or scalars or _no_features(schema, by=by), None, None, False
+    if raw and (lists or _is_matrix(schema, scalars)):
+        return (), text, None, False
+    shown_only = bool(lists) or _is_embedding(schema, scalars)
+    return lists or scalars, text, None, bool(scalars) and not shown_only
+
+
+def _no_features(schema: pa.Schema, *, by: str) -> tuple[str, ...]:
+    raise no_features(schema, by=by)
+
+
+def no_features(schema: pa.Schema, *, by: str, left_out: str = "") -> InvalidData:
+    """The error for a table without a column that can be a feature."""
+    return InvalidData(
+        f"{by} has no column of numbers or categories for the features; its columns are "
+        f"{_names(schema)}{left_out}; "
+        "name texts with --text-column, images with --image-column, or numbers with --feature-column"
+    )
+
+
+def _is_matrix(schema: pa.Schema, names: Sequence[str]) -> bool:
+    """Whether the columns hold lists of numbers, or only numbers and have names that differ by a number.
+
+    A single column of numbers is a matrix as well: there is nothing that its scale could be compared with.
+    """
+    types = dict(zip(schema.names, schema.types, strict=True))  # asked for once: each access builds the whole list
+    if any(is_list(storage(types[name])) for name in names):
+        return all(are_features(types[name]) for name in names)
+    if not (len(names) == 1 or is_numbered_family(names)):
+        return False
+    return all(is_number(types[name]) and not pa.types.is_null(types[name]) for name in names)
+
+
+def _is_embedding(schema: pa.Schema, names: Sequence[str]) -> bool:
+    has_list = len(names) == 1 and is_list(storage(schema.types[schema.names.index(names[0])]))
+    return has_list or (len(names) >= MIN_EMBEDDING and _is_matrix(schema, names))
+
+
+def _content(schema: pa.Schema, taken: set[str]) -> tuple[str | None, str | None] | None:
+    """The column of texts or of images to embed, by its name or type; None when there is none."""
+    free = [column for column in schema if column.name not in taken]
+    structs = [column.name for column in free if is_image_struct(column.type)]
+    named = [column.name for column in free if column.name in IMAGE_NAMES and _may_be_image(column)]
     if len(structs) == 1 or named:
-        return text, structs[0] if len(structs) == 1 else named[0]
-    written = next((field.name for field in free if field.name in TEXT_NAMES and _is_text(field.type)), None)
+        return None, structs[0] if len(structs) == 1 else named[0]
+    written = next((column.name for column in free if column.name in TEXT_NAMES and is_string(column.type)), None)
     return None if written is None else (written, None)
 
 
@@ -176,54 +260,25 @@ def is_image_struct(kind: Any) -> bool:
     return bool(pa.types.is_struct(kind)) and {field.name for field in kind} == {"bytes", "path"}
 
 
-def _may_be_image(field: Any) -> bool:
-    return bool(pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type) or _is_text(field.type))
+def _may_be_image(column: Any) -> bool:
+    return bool(pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type) or is_string(column.type))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return str(kind) in ("string", "large_string", "string_view")
-
-
-def _default_features(schema: pa.Schema, usable: list[Any], *, by: str) -> tuple[str, ...]:
-    lists = tuple(field.name for field in usable if is_list(storage(field.type)))
-    if len(lists) == 1:
-        return lists
-    if lists:
-        raise InvalidData(
-            f"{by} has {len(lists)} columns with lists of numbers: {preview(np.array(lists))}; "
-            "choose the features with --feature-columns"
-        )
-    if not usable:
-        raise InvalidData(
-            f"{by} has no column of numbers for the features; its columns are {_names(schema)}; "
-            "name texts with --text-column, images with --image-column, or numbers with --feature-columns"
-        )
-    return tuple(field.name for field in usable)
-
-
-def _named_features(
-    schema: pa.Schema, names: Sequence[str], taken: set[str], excluded: set[str], *, by: str
+def _matching(
+    schema: pa.Schema, wanted: str | Sequence[str] | None, excluded: set[str], *, by: str
 ) -> tuple[str, ...]:
+    """The columns of these names, and those that match these patterns and are not excluded."""
+    names = () if wanted is None else [wanted] if isinstance(wanted, str) else wanted
     chosen: dict[str, None] = {}  # a set that keeps the order
-    types = dict(zip(schema.names, schema.types, strict=True))  # asked for once: each access builds the whole list
+    known = dict.fromkeys(schema.names)  # asked for once: each access builds the whole list
     for name in names:
-        if name in types:
+        if name in known:
             chosen[name] = None
             continue
-        matches = [other for other in types if fnmatchcase(other, name) and other not in excluded]
+        matches = [other for other in known if fnmatchcase(other, name) and other not in excluded]
         if not matches:
             _check_name(schema, name, by=by)
         chosen.update(dict.fromkeys(matches))
-    if not chosen:
-        raise InvalidData(f"{by}: --feature-columns is empty; its columns are {_names(schema)}")
-    for name in chosen:
-        if name in taken:
-            raise InvalidData(f"{by}: the column {name!r} cannot be a feature and label, id or text at once")
-        kind = types[name]
-        if not are_features(kind):
-            raise InvalidData(
-                f"{by}: features must be numbers, but the column {name!r} holds {kind}; embed or encode it first"
-            )
     return tuple(chosen)
 
 

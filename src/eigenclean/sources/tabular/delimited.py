@@ -71,20 +71,26 @@ class CsvTable(Table):
 
     @contextmanager
     def prepared(self, options: TableOptions) -> Iterator[None]:
-        """Parse the file, and hold its columns unless one of them begins with numbers and goes on with text."""
+        """Parse the file, and hold its columns with types that suit all their rows."""
         named = (options.label_column, options.id_column, options.text_column, options.image_column)
         texts = {*_ROW_COLUMNS, *(name for name in named if name is not None)}
         with self._explained():
             table = self._parse(pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string())))
-            prepared = _PreparedColumns.of(table, texts)
+            self._prepared = _PreparedColumns.of(table, texts)
+            self._inferred = self._prepared.schema
             del table
-        if prepared is not None:
-            self._prepared, self._inferred = prepared, prepared.schema
-        del prepared
         try:
             yield
         finally:
             self._prepared = None
+
+    def has_gaps(self, columns: Sequence[str]) -> bool:
+        """Unknown without a pass over the file, so False: a gap is an error when it is read."""
+        return False
+
+    def head(self, columns: Sequence[str]) -> pa.RecordBatch | None:
+        """None: a file that is not in memory is parsed only when it has to be."""
+        return None
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Blocks of the file, never the whole of it."""
@@ -196,14 +202,12 @@ class _PreparedColumns:
     schema: pa.Schema
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Collection[str]) -> "_PreparedColumns | None":
-        """The columns of a table that was parsed with ``texts`` as strings; None if another changes its type."""
+    def of(cls, table: pa.Table, texts: Collection[str]) -> "_PreparedColumns":
+        """The columns of a table that was parsed with ``texts`` as strings."""
         names, columns = table.column_names, table.columns
         for position, (name, column) in enumerate(zip(names, columns, strict=True)):
             if name in texts:
                 columns[position] = _infer_type(column)
-            elif column.num_chunks > 1 and pa.types.is_string(column.type) and _begins_with_numbers(column):
-                return None
         schema = pa.schema([pa.field(name, column.type) for name, column in zip(names, columns, strict=True)])
         return cls(dict(zip(names, columns, strict=True)), frozenset(texts), schema)
 
@@ -228,11 +232,6 @@ class _PreparedColumns:
 def _is_too_long(error: pa.ArrowInvalid) -> bool:
     """Whether a line, perhaps with line breaks in it, is longer than a block."""
     return "straddling" in str(error)
-
-
-def _begins_with_numbers(column: "pa.ChunkedArray[Any]") -> bool:
-    first: Any = column.chunk(0)
-    return is_number(_infer_type(column.slice(0, len(first))).type)
 
 
 def _streamed_type(kind: pa.DataType) -> pa.DataType:

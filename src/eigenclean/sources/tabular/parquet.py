@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +27,22 @@ class ParquetTable(Table):
     def count(self) -> int:
         """As its footer says."""
         return self._n_rows
+
+    def has_gaps(self, columns: Sequence[str]) -> bool:
+        """As its footer says; where it does not, the columns are read."""
+        wanted = set(columns)
+        with explain_read_errors(self.name, "Parquet file"), pq.ParquetFile(self._path) as file:
+            for group in range(file.metadata.num_row_groups):
+                row_group = file.metadata.row_group(group)
+                for number in range(row_group.num_columns):
+                    column: Any = row_group.column(number)
+                    if column.path_in_schema not in wanted:
+                        continue
+                    if column.statistics is None or not column.statistics.has_null_count:
+                        return super().has_gaps(columns)
+                    if column.statistics.null_count:
+                        return True
+        return False
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Pages of the wanted columns only."""
