@@ -32,8 +32,9 @@ from eigenclean.sources.tabular.columns import TableOptions
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
+from eigenclean.sources.tabular.json_records import JsonTable
 from eigenclean.sources.tabular.parquet import ParquetTable
-from eigenclean.sources.tabular.shards import ShardedSource, shard_files
+from eigenclean.sources.tabular.shards import ShardedSource, file_kind, shard_files
 from eigenclean.sources.tabular.source import open_table
 from eigenclean.sources.tabular.table import Table
 
@@ -56,8 +57,18 @@ TABLE_FILES: dict[str, _OpenTableFile] = {
     ".ipc": ArrowTable,
     ".csv": CsvTable,
     ".tsv": CsvTable,
+    ".csv.gz": CsvTable,
+    ".tsv.gz": CsvTable,
+    ".jsonl": JsonTable,
+    ".jsonl.gz": JsonTable,
+    ".json": JsonTable,
+    ".json.gz": JsonTable,
 }
 _FILES = (*ARRAY_FILES, *TABLE_FILES)
+# In a folder of shards, a .json file is a record of somebody; .jsonl files may be either.
+_SHARDS = tuple(suffix for suffix in _FILES if not suffix.startswith(".json"))
+_LINES = (".jsonl", ".jsonl.gz")
+_UNPACKED = 10  # times the size of a compressed file
 _SUPPORTED = (
     f"{', '.join(_FILES)} files and folders of them, saved Hugging Face data set folders, folders of "
     f"class folders of images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
@@ -106,11 +117,11 @@ def open_source(
 
     Args:
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
-            the folder of a saved Hugging Face data set, a folder of class folders of images), a data set in its
-            original layout ("cifar10:PATH", or with options "folder:PATH?resize=64"), the name of a bundled data
-            set ("digits"), a folder of such files as shards, a data frame of any library, a pair
-            ``(features, labels)``, or a dict of arrays ``features``, ``images`` or ``texts``, ``labels`` and
-            perhaps ``ids``.
+            ``.jsonl``, ``.json``, the last four also with ``.gz``, the folder of a saved Hugging Face data set, a
+            folder of class folders of images), a data set in its original layout ("cifar10:PATH", or with options
+            "folder:PATH?resize=64"), the name of a bundled data set ("digits"), a folder of such files as shards, a
+            data frame of any library, a pair ``(features, labels)``, or a dict of arrays ``features``, ``images``
+            or ``texts``, ``labels`` and perhaps ``ids``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.
@@ -183,7 +194,7 @@ def _open_path(request: _Request) -> Source:
 
 def _open_file(request: _Request, *, one_pass: bool) -> Source:
     """A file of arrays or a table; ``one_pass`` allows a table to keep its features when it reads the labels."""
-    path, name, suffix = request.path, request.name, request.path.suffix.lower()
+    path, name, suffix = request.path, request.name, file_kind(request.path)
     if suffix in ARRAY_FILES:
         _refuse_columns(request.options, name=name)
         source = ARRAY_FILES[suffix](path, name=name, labels=request.labels)
@@ -221,7 +232,8 @@ def _open_image_folder(request: _Request) -> Source:
 def _open_shards(request: _Request) -> Source:
     """The files of the folder one after the other; separate labels are for the rows of all of them."""
     _refuse_split(request.split, name=request.name)
-    files = shard_files(request.path, _FILES, follow_links=request.follow_links)
+    files = shard_files(request.path, _SHARDS, follow_links=request.follow_links)
+    files = files or shard_files(request.path, _LINES, follow_links=request.follow_links)
     check_shards(request.path, [file.name for file in files])
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
     shards: list[Source] = []
@@ -242,7 +254,7 @@ def _open_shards(request: _Request) -> Source:
 
 
 def _has_shards(folder: Path) -> bool:
-    return bool(shard_files(folder, _FILES))
+    return bool(shard_files(folder, _SHARDS) or shard_files(folder, _LINES))
 
 
 FOLDERS: Sequence[tuple[Callable[[Path], bool], Callable[[_Request], Source]]] = (
@@ -270,7 +282,7 @@ def _folder_reader(request: _Request) -> Callable[[_Request], Source]:
 
 
 def _count_rows(shard: _Request) -> int:
-    suffix = shard.path.suffix.lower()
+    suffix = file_kind(shard.path)
     if suffix in TABLE_FILES:
         return TABLE_FILES[suffix](shard.path, name=shard.name).count()
     if suffix == ".npz":
@@ -280,7 +292,7 @@ def _count_rows(shard: _Request) -> int:
 
 
 def _total_bytes(files: Sequence[Path]) -> int:
-    return sum(os.path.getsize(file) for file in files)
+    return sum(os.path.getsize(file) * (_UNPACKED if file.suffix.lower() == ".gz" else 1) for file in files)
 
 
 # --- Arrays and labels --------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ class ContentHash:
     ...     for batch in batches:
     ...         content.add(pa.record_batch(batch))
     ...     return content.value()
-    >>> hashed({"a": [1, 2], "b": ["x", None]}) == hashed({"a": [1.0], "b": ["x"]}, {"a": [2.0], "b": [None]})
+    >>> nothing = pa.nulls(1, pa.string())
+    >>> hashed({"a": [1, 2], "b": ["x", None]}) == hashed({"a": [1.0], "b": ["x"]}, {"a": [2.0], "b": nothing})
     True
     """
 

@@ -65,7 +65,10 @@ def relabelling(source: Source, changes: dict[int, str]) -> Patch:
     )
 
 
-@pytest.mark.parametrize("suffix", [*ARRAY_FILES, *TABLE_FILES])
+WRITABLE = [suffix for suffix in TABLE_FILES if not suffix.startswith(".json") and not suffix.endswith(".gz")]
+
+
+@pytest.mark.parametrize("suffix", [*ARRAY_FILES, *WRITABLE])
 def test_every_file_that_can_be_read_can_be_relabelled(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
     options = write(path)

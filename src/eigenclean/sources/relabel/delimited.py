@@ -23,8 +23,15 @@ def relabel_csv(
 ) -> None:
     """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column of the table."""
     assert isinstance(table, CsvTable)
+    if table.dialect.encoding != "utf-8":
+        for _, _, before, after in update:
+            if not (str(before) + str(after)).isascii():
+                raise InvalidData(
+                    f"{path} is not UTF-8, so a label that is not ASCII cannot be written to it, got {after!r}; "
+                    "save the file as UTF-8, or write the labels to a file of their own with --out labels.npy"
+                )
     index = table.schema.names.index(column)
-    _rewrite(path, out, update, undo_log, column=index, delimiter=table.delimiter)
+    _rewrite(path, out, update, undo_log, column=index, delimiter=table.dialect.delimiter)
 
 
 def relabel_label_csv(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:

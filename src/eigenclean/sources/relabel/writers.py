@@ -60,6 +60,8 @@ def label_writer(source: Source, path: Path) -> LabelWriter | None:
     """The function that rewrites the labels in the file ``path`` of the source; None when there is none."""
     if source.table is None or source.label_column is None:
         return LABEL_WRITERS.get(path.suffix.lower())
+    if isinstance(source.table, CsvTable) and not source.table.dialect.is_plain:
+        return None
     write = COLUMN_WRITERS.get(type(source.table))  # not for subclasses: a saved data set has several files
     return None if write is None else partial(write, table=source.table, column=source.label_column)
 

@@ -1,4 +1,4 @@
-"""CSV and TSV files with a header line."""
+"""CSV and TSV files with a header line, of any separator, perhaps compressed."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from eigenclean.sources.tabular.columns import (
     TableOptions,
     is_number,
 )
+from eigenclean.sources.tabular.dialect import read_dialect
 from eigenclean.sources.tabular.table import Table
 
 _MISSING = f"^({'|'.join(map(re.escape, pyarrow.csv.ConvertOptions().null_values or []))})$"
@@ -43,29 +44,30 @@ class CsvTable(Table):
     pass over the features; the types are those of the first block.
 
     Attributes:
-        delimiter: what separates the cells of a line.
+        dialect: how the file is written.
     """
 
     def __init__(self, path: Path, *, name: str) -> None:
         self.name = name
-        self.delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+        is_tsv = any(suffix.lower() == ".tsv" for suffix in path.suffixes[-2:])
+        self.dialect = read_dialect(path, name=name, default="\t" if is_tsv else ",")
         self._path = path
         self._parse_options = pyarrow.csv.ParseOptions(
-            delimiter=self.delimiter,
+            delimiter=self.dialect.delimiter,
             newlines_in_values=True,  # texts have line breaks
         )
         self._inferred: pa.Schema | None = None
         self._prepared: _PreparedColumns | None = None
-        with explain_read_errors(name, "CSV file"), open(path, "rb") as file:
-            first_lines = len(file.readline(_BLOCK_BYTES)) + len(file.readline(_BLOCK_BYTES))
-        self._block_bytes = min(_BLOCK_BYTES, max(_USUAL_BLOCK_BYTES, _LINES_PER_BLOCK * first_lines))
+        block_bytes = max(_USUAL_BLOCK_BYTES, _LINES_PER_BLOCK * self.dialect.line_bytes)
+        self._block_bytes = min(_BLOCK_BYTES, block_bytes)
 
     @property
     def schema(self) -> pa.Schema:
         """Names and types, from the first block unless the whole file was parsed."""
         if self._inferred is None:
             with self._explained():
-                self._inferred = self._open(None, _BLOCK_BYTES).schema
+                options = None if self.dialect.decimal_point == "." else self._convert_options()
+                self._inferred = self._open(options, _BLOCK_BYTES).schema
                 _ = self._inferred.names  # decoded only now, and they may be damaged too
         return self._inferred
 
@@ -75,7 +77,7 @@ class CsvTable(Table):
         named = (options.label_column, options.id_column, options.text_column, options.image_column)
         texts = {*_ROW_COLUMNS, *(name for name in named if name is not None)}
         with self._explained():
-            table = self._parse(pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string())))
+            table = self._parse(self._convert_options(column_types=dict.fromkeys(texts, pa.string())))
             self._prepared = _PreparedColumns.of(table, texts)
             self._inferred = self._prepared.schema
             del table
@@ -94,7 +96,7 @@ class CsvTable(Table):
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:
         """Blocks of the file, never the whole of it."""
-        options = pyarrow.csv.ConvertOptions(include_columns=list(columns), column_types=self._types(columns))
+        options = self._convert_options(include_columns=list(columns), column_types=self._types(columns))
         n_seen = 0
         with self._explained():
             try:
@@ -143,7 +145,7 @@ class CsvTable(Table):
 
     def _read(self, types: Mapping[str, pa.DataType]) -> pa.Table:
         """The columns with these types."""
-        return self._parse(pyarrow.csv.ConvertOptions(include_columns=list(types), column_types=dict(types)))
+        return self._parse(self._convert_options(include_columns=list(types), column_types=dict(types)))
 
     def _parse(self, options: pyarrow.csv.ConvertOptions) -> pa.Table:
         try:
@@ -155,7 +157,7 @@ class CsvTable(Table):
     def _parse_blocks(self, options: pyarrow.csv.ConvertOptions) -> pa.Table:
         return pyarrow.csv.read_csv(
             str(self._path),
-            read_options=pyarrow.csv.ReadOptions(block_size=self._block_bytes),
+            read_options=self._read_options(self._block_bytes),
             parse_options=self._parse_options,
             convert_options=options,
         )
@@ -163,10 +165,17 @@ class CsvTable(Table):
     def _open(self, options: pyarrow.csv.ConvertOptions | None, block_bytes: int) -> pyarrow.csv.CSVStreamingReader:
         return pyarrow.csv.open_csv(
             str(self._path),
-            read_options=pyarrow.csv.ReadOptions(block_size=block_bytes),
+            read_options=self._read_options(block_bytes),
             parse_options=self._parse_options,
             convert_options=options,
         )
+
+    def _read_options(self, block_bytes: int) -> pyarrow.csv.ReadOptions:
+        encoding = "utf8" if self.dialect.encoding == "utf-8" else self.dialect.encoding  # Arrow's name for its own
+        return pyarrow.csv.ReadOptions(block_size=block_bytes, encoding=encoding)
+
+    def _convert_options(self, **options: Any) -> pyarrow.csv.ConvertOptions:
+        return pyarrow.csv.ConvertOptions(decimal_point=self.dialect.decimal_point, **options)
 
     def _enlarge_blocks(self, error: pa.ArrowInvalid) -> None:
         """Go on with the largest blocks if a line was too long for smaller ones; raise the error if not."""

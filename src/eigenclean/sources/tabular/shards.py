@@ -109,6 +109,16 @@ class ShardReader(Reader):
         return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
 
 
+def file_kind(path: Path) -> str:
+    """The suffix of a file, with that of its content if it is compressed.
+
+    >>> file_kind(Path("x.CSV.gz")), file_kind(Path("x.y.csv")), file_kind(Path("x.gz"))
+    ('.csv.gz', '.csv', '.gz')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+
+
 def shard_files(folder: Path, suffixes: Sequence[str], *, follow_links: bool = True) -> list[Path]:
     """The files of the folder that may be shards, in the order of their names, 2 before 10; of one kind only.
 
@@ -117,12 +127,12 @@ def shard_files(folder: Path, suffixes: Sequence[str], *, follow_links: bool = T
     files = [
         path
         for path in folder.iterdir()
-        if path.suffix.lower() in suffixes and not path.name.startswith((".", "_")) and path.is_file()
+        if file_kind(path) in suffixes and not path.name.startswith((".", "_")) and path.is_file()
     ]
     if not follow_links:
         for path in files:
             refuse_links_out(folder, path, by="shard")
-    kinds = sorted({path.suffix.lower() for path in files})
+    kinds = sorted({file_kind(path) for path in files})
     if len(kinds) > 1:
         raise InvalidData(f"{folder} has files of several kinds ({', '.join(kinds)}); keep the shards alone in it")
     return sorted(files, key=lambda path: [int(s) if s.isdigit() else s for s in _DIGITS.split(path.name)])

@@ -1,0 +1,173 @@
+"""Hand-made files as people have them: separators, decimal commas, encodings, compression, JSON, mixed cells."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.patch import Patch
+from eigenclean.sources import Source, open_source
+from eigenclean.sources.relabel import apply_patch
+
+N = 60
+RNG = np.random.default_rng(3)
+WIDTH = RNG.normal(5, 2, N).round(3).tolist()
+CITY = [("Köln", "Malmö", "Łódź")[i % 3] for i in range(N)]
+LABEL = [("ja", "nein")[i // 2 % 2] for i in range(N)]
+ROWS: list[dict[str, Any]] = [
+    {"width": w, "city": c, "label": y} for w, c, y in zip(WIDTH, CITY, LABEL, strict=True)
+]
+ROWS[4]["width"] = None
+
+
+def delimited(separator: str, decimal: str = ".", *, bom: str = "", end: str = "\n") -> str:
+    lines = [separator.join(("width", "city", "label"))]
+    for row in ROWS:
+        width = "" if row["width"] is None else str(row["width"]).replace(".", decimal)
+        lines.append(separator.join((width, row["city"], row["label"])))
+    return bom + end.join(lines) + end
+
+
+LATIN = delimited(";", ",").replace("Łódź", "Lodz")
+FILES: dict[str, tuple[str, bytes]] = {
+    "comma": ("x.csv", delimited(",").encode()),
+    "semicolon": ("x.csv", delimited(";").encode()),
+    "semicolon and decimal comma": ("x.csv", delimited(";", ",").encode()),
+    "tab in a csv": ("x.csv", delimited("\t", ",").encode()),
+    "bar": ("x.csv", delimited("|").encode()),
+    "tsv": ("x.tsv", delimited("\t").encode()),
+    "comma in a tsv": ("x.tsv", delimited(",").encode()),
+    "mark of UTF-8": ("x.csv", delimited(",", bom="\ufeff").encode()),
+    "ends of Windows": ("x.csv", delimited(";", ",", end="\r\n").encode()),
+    "UTF-16": ("x.csv", delimited(";", ",").encode("utf-16")),
+    "gzip": ("x.csv.gz", gzip.compress(delimited(";", ",").encode())),
+    "gzip of a tsv": ("x.TSV.gz", gzip.compress(delimited("\t").encode())),
+    "json lines": ("x.jsonl", "\n".join(json.dumps(row) for row in ROWS).encode()),
+    "json lines, compressed": ("x.jsonl.gz", gzip.compress("\n".join(json.dumps(row) for row in ROWS).encode())),
+    "json": ("x.json", json.dumps(ROWS, indent=1, ensure_ascii=False).encode()),
+    "json with a mark": ("x.json", b"\xef\xbb\xbf" + json.dumps(ROWS).encode()),
+    "json lines called json": ("x.json", "\n".join(json.dumps(row) for row in ROWS).encode()),
+}
+
+
+@pytest.fixture
+def expected() -> Source:
+    return open_source(pa.Table.from_pylist(ROWS))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_same_table_in_every_dress(kind: str, tmp_path: Path, expected: Source) -> None:
+    name, content = FILES[kind]
+    (tmp_path / name).write_bytes(content)
+    source = open_source(tmp_path / name)
+    np.testing.assert_allclose(source.features(), expected.features(), atol=1e-12)
+    assert source.labels.tolist() == LABEL
+    assert source.data_hash() == expected.data_hash()
+    assert source.encoding is not None and expected.encoding is not None
+    assert source.encoding.sentence() == expected.encoding.sentence()
+
+
+@pytest.mark.parametrize("kind", ["semicolon and decimal comma", "UTF-16", "gzip"])
+def test_files_that_are_streamed(
+    kind: str, tmp_path: Path, expected: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eigenclean.sources.opening.ONE_PASS_BYTES", 0)
+    name, content = FILES[kind]
+    (tmp_path / name).write_bytes(content)
+    source = open_source(tmp_path / name)
+    blocks = np.concatenate(list(source.blocks(7)))
+    np.testing.assert_allclose(blocks, expected.features(), atol=1e-12)
+    assert source.data_hash() == expected.data_hash()
+
+
+def test_bytes_that_are_no_utf8_are_latin1(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(LATIN.encode("latin-1"))
+    encoding = open_source(tmp_path / "x.csv").encoding
+    assert encoding is not None and "city = Malmö" in encoding.feature_names
+    by_city = open_source(tmp_path / "x.csv", label_column="city")
+    record = {"id": 1, "decision": "relabel", "old": "Malmö", "new": "Köln", "data_hash": by_city.data_hash()}
+    with pytest.raises(InvalidData, match="is not UTF-8, so a label that is not ASCII cannot be written"):
+        apply_patch(by_city, Patch.from_records([record]), tmp_path / "x.csv", tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_bytes() == LATIN.encode("latin-1")
+
+
+def test_cells_of_several_types_in_json(tmp_path: Path) -> None:
+    rows = [
+        {"a": ("7", 7.5, None, True)[i % 4], "in": {"b": i % 5, "c": {"d": i % 3}}, "label": i % 2}
+        for i in range(80)
+    ]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    source = open_source(tmp_path / "x.jsonl")
+    assert source.encoding is not None
+    assert sorted(source.encoding.columns) == ["a", "in.b", "in.c.d"]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    np.testing.assert_allclose(open_source(tmp_path / "x.json").features(), source.features())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("x.json", b"[1, 2]", "must hold one JSON object per row"),
+        ("x.json", b'{"a": ', "not a readable JSON file"),
+        ("x.jsonl", b'{"a": 1, "label": 2}\n{"a": ', "not a readable JSON file"),
+        ("x.jsonl", b"", "is not a readable JSON file|has no"),
+        ("x.json", b"[" * 9999, "nested too deeply"),
+        ("x.jsonl", b"\xff\xfe\x00", "not a readable JSON file"),
+        ("x.csv.gz", b"no gzip", "not a readable CSV file"),
+        ("x.csv.gz", gzip.compress(b"a,label\n1,2\n")[:-9], "not a readable CSV file"),
+        ("x.json", b"[]", "has no"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_one_sentence(name: str, content: bytes, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidData, match=sentence) as caught:
+        open_source(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def _patch(source: Source) -> Patch:
+    record = {"id": 0, "decision": "relabel", "old": "ja", "new": "nein", "data_hash": source.data_hash()}
+    return Patch.from_records([record])
+
+
+@pytest.mark.parametrize("kind", ["semicolon", "semicolon and decimal comma", "tab in a csv", "mark of UTF-8"])
+def test_patches_of_other_separators(kind: str, tmp_path: Path) -> None:
+    name, content = FILES[kind]
+    path = tmp_path / name
+    path.write_bytes(content)
+    patch = _patch(open_source(path))
+    apply_patch(open_source(path), patch, path, path)
+    assert open_source(path).labels[0] == "nein"
+    apply_patch(open_source(path), patch, path, path, revert=True)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["UTF-16", "gzip", "json lines", "json"])
+def test_formats_that_a_patch_cannot_write_are_refused(kind: str, tmp_path: Path) -> None:
+    name, content = FILES[kind]
+    path = tmp_path / name
+    path.write_bytes(content)
+    source = open_source(path)
+    with pytest.raises(InvalidOption, match=r"cannot be changed in place; write them to a file of their own"):
+        apply_patch(source, _patch(source), path, path)
+    with pytest.raises(InvalidOption, match=r"can be written as \.npy \(labels alone\)"):
+        apply_patch(source, _patch(source), path, tmp_path / f"new-{name}")
+    assert path.read_bytes() == content and sorted(tmp_path.iterdir()) == [path]
+    apply_patch(source, _patch(source), path, tmp_path / "labels.npy")
+    assert np.load(tmp_path / "labels.npy")[0] == "nein"
+
+
+def test_a_folder_of_json_lines(tmp_path: Path) -> None:
+    numbers = [{"f0": float(i), "f1": float(i % 3), "label": i % 2} for i in range(40)]
+    for part in range(2):
+        lines = "\n".join(map(json.dumps, numbers[20 * part : 20 * part + 20]))
+        (tmp_path / f"{part}.jsonl").write_text(lines)
+    assert open_source(tmp_path).features().tolist() == [[row["f0"], row["f1"]] for row in numbers]
+    pq.write_table(pa.Table.from_pylist(numbers), tmp_path / "0.parquet")  # then they are somebody's records
+    assert len(open_source(tmp_path)) == 40
