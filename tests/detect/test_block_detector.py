@@ -41,7 +41,7 @@ def fitted_in_blocks(name: str, X: Array, y: Array) -> tuple[BlockDetector, Arra
 def test_blocks_give_the_detector_that_memory_gives(name: str) -> None:
     X, y = noisy_blobs()
     judge, scores, codes = fitted_in_blocks(name, X, y)
-    in_memory = detector(name).fit(X, y)
+    in_memory = detector(name, **({"views": "linear,kernel"} if name == "judge" else {})).fit(X, y)
     assert judge.n_features_in_ == 8
     np.testing.assert_array_equal(judge.classes_, in_memory.classes_)
     np.testing.assert_allclose(scores, in_memory.score_samples(X, y), rtol=1e-5, atol=1e-8)

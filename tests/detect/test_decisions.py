@@ -23,13 +23,18 @@ probabilities = st.lists(numbers, max_size=40).map(lambda values: np.array(value
 shares = st.one_of(st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.floats(0, 1))
 
 
+def expected_share(p: Array, flagged: Bools) -> float:
+    """Of wrong flags: the odds of being right are doubled, and 5 in 10 000 samples nobody foresees."""
+    cautious = 2 * p[flagged] / (1 + p[flagged])
+    return (float(cautious.sum()) + 0.0005 * len(p)) / int(flagged.sum())
+
+
 def slow_false_flags(p: Array, share: float) -> Bools:
     """Every cut between distinct values is tried; the one with most flags that is allowed wins."""
     best = np.zeros(len(p), dtype=bool)
     for level in np.unique(p):
         flagged = np.array([value <= level for value in p])
-        expected = (float(p[flagged].sum()) + 0.0005 * len(p)) / int(flagged.sum())
-        if expected <= share * (1 + 1e-12) and flagged.sum() > best.sum():
+        if expected_share(p, flagged) <= share * (1 + 1e-12) and flagged.sum() > best.sum():
             best = flagged
     return best
 
@@ -38,9 +43,7 @@ def slow_false_flags(p: Array, share: float) -> Bools:
 def test_false_flags_equal_a_search_over_all_cuts(p: Array, share: float) -> None:
     found, slow = at_most_false_flags(p, share), slow_false_flags(p, share)
     if (found != slow).any():  # only where rounding decides
-        larger = found | slow
-        expected = (float(p[larger].sum()) + 0.0005 * len(p)) / int(larger.sum())
-        assert abs(expected - share) < 1e-12
+        assert abs(expected_share(p, found | slow) - share) < 1e-12
 
 
 @given(probabilities, shares)
@@ -75,7 +78,8 @@ def test_a_threshold_is_a_comparison(p: Array, t: float) -> None:
 @settings(max_examples=30)
 @given(st.integers(1, 3000), st.sampled_from([0.05, 0.1, 0.3, 0.7]))
 def test_equal_probabilities_at_the_very_share_are_all_flagged(n: int, share: float) -> None:
-    at = share - 0.0005  # and 5 in 10 000 that nobody foresees make the share
+    cautious = share - 0.0005  # and 5 in 10 000 that nobody foresees make the share
+    at = cautious / (2 - cautious)
     assert at_most_false_flags(np.full(n, at), share).all()  # whatever rounding makes of the mean
 
 
@@ -93,7 +97,15 @@ def test_honest_probabilities_keep_the_promise() -> None:
     right = rng.random(len(p)) < p
     for share in (0.02, 0.1, 0.3):
         flagged = at_most_false_flags(p, share)
-        assert right[flagged].mean() == pytest.approx(share, abs=0.01)
+        assert 0.4 * share < right[flagged].mean() <= share
+
+
+def test_odds_that_are_off_by_a_factor_of_two_keep_the_promise() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.3, 0.3, size=50_000)
+    right = rng.random(len(p)) < 2 * p / (1 + p)
+    for share in (0.02, 0.1, 0.3):
+        assert right[at_most_false_flags(p, share)].mean() == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize(

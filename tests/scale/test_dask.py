@@ -64,7 +64,7 @@ def test_features_are_scaled_as_in_memory(noisy: Data, name: str) -> None:
 def test_arrays(name: str, noisy: Data) -> None:
     X, y = noisy
     done = judge_dask(da.from_array(X, chunks=(250, 50)), da.from_array(y, chunks=99), judge=detector(name))
-    expected = detector(name).judge(X, y)
+    expected = detector(name, **({"views": "linear,kernel"} if name == "judge" else {})).judge(X, y)
     assert_same(done.compute(), expected)
     assert done.n_flagged == expected.n_flagged
     assert done.engine["blocks"] == 6
@@ -165,7 +165,7 @@ def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.Mon
     source = open_source(tmp_path / "x.npy", labels=y)
     monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 900)
     with threadpoolctl.threadpool_limits(1):  # as in the workers: float32 sums depend on the number of BLAS threads
-        expected = detector("judge", rounds=2).judge(X, y)
+        expected = detector("judge", rounds=2, views="linear,kernel").judge(X, y)
     with cluster(workers=2) as client:
         pids = list(client.run(os.getpid).values())
         n_sums = 0

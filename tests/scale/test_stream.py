@@ -14,7 +14,7 @@ from eigenclean import FINE, Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
 from eigenclean.cli.console import Rate
-from eigenclean.detect import DETECTORS, BlockDetector
+from eigenclean.detect import DETECTORS, BlockDetector, Detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.fine.eigenvectors import EigenvectorStrategy
 from eigenclean.errors import InvalidData, InvalidOption
@@ -32,6 +32,11 @@ def assert_same(a: Verdict, b: Verdict, tolerance: float = 1e-5) -> None:
     for field in ("flagged", "suggested", "labels", "ids"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     np.testing.assert_allclose(a.p_clean, b.p_clean, atol=1e-5)
+
+
+def summing(name: str, **options: Any) -> Detector:
+    """The detector in memory, by statistics that are sums over rows, as streams compute them."""
+    return detector(name, **({"views": "linear,kernel"} if name == "judge" else {}), **options)
 
 
 @pytest.fixture(scope="module", params=["npy", "npz", "parquet shards", "npz shards", "npy shards"])
@@ -59,7 +64,7 @@ def source(
 def test_same_verdict_as_in_memory(name: str, source: Source, noisy: tuple[Array, Array]) -> None:
     X, y = noisy
     done = judge_stream(source, detector(name))
-    expected = detector(name).judge(X, y)
+    expected = summing(name).judge(X, y)
     assert done.engine["blocks"] == 6
     assert_same(done.verdict, expected)
     if name in ("judge", "mcd"):  # the same blocks, the same sums
@@ -140,8 +145,7 @@ def test_very_many_classes(tmp_path: Path) -> None:
     y = np.where(rng.random(2050) < 0.2, rng.integers(0, 205, 2050), right)
     np.save(tmp_path / "x.npy", X)
     source = open_source(tmp_path / "x.npy", labels=y)
-    judge = detector("judge", rounds=2)
-    expected = judge.judge(X, y)
+    expected = summing("judge", rounds=2).judge(X, y)
     for memory in (1 << 33, 1000):
         done = judge_stream(source, detector("judge", rounds=2), memory=memory)
         np.testing.assert_array_equal(done.verdict.score, expected.score)
@@ -152,7 +156,8 @@ def test_blocks_of_mixed_signs(noisy: tuple[Array, Array]) -> None:
     X, y = noisy
     X = X.copy()
     X[1000, 3] = -1.0  # one block has a negative value, and no block may take roots then
-    np.testing.assert_array_equal(judge_stream(open_source((X, y))).verdict.score, detector().judge(X, y).score)
+    streamed = judge_stream(open_source((X, y))).verdict
+    np.testing.assert_array_equal(streamed.score, summing("judge").judge(X, y).score)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -206,7 +211,8 @@ class TestCommand:
     @pytest.mark.usefixtures("small_blocks")
     def test_same_files_as_in_memory(self, file: Path, tmp_path: Path) -> None:
         for engine in ("memory", "stream"):
-            assert run(["detect", str(file), "--out", str(tmp_path / engine), "--engine", engine, "--csv"]) == 0
+            options = ["--engine", engine, "--csv", "--set", "views=linear,kernel"]
+            assert run(["detect", str(file), "--out", str(tmp_path / engine), *options]) == 0
         summaries = [json.loads((tmp_path / e / "summary.json").read_text()) for e in ("memory", "stream")]
         assert summaries[1].pop("engine")["name"] == "stream"
         for summary in summaries:

@@ -158,10 +158,11 @@ def test_hits_among_the_most_doubtful() -> None:
     assert hits(verdict_of(p), np.ones(300, dtype=bool)) is None
 
 
-def test_the_interval_of_the_verdict_or_of_the_report() -> None:
-    verdict = verdict_of([0.02] * 20 + [0.98] * 80, noise_rate_interval=[0.3, 0.5])
-    assert interval_figures(verdict, 0.3) == {"rate_in_interval": 1.0, "interval_width": pytest.approx(0.2)}
-    assert interval_figures(verdict, 0.2)["rate_in_interval"] == 0.0
+def test_the_interval_of_the_report_holds_what_the_detector_left_open() -> None:
+    verdict = verdict_of([0.02] * 20 + [0.98] * 80, noise_rate_range=[0.3, 0.5])
+    wide = interval_figures(verdict, 0.45)
+    assert wide["rate_in_interval"] == 1.0 and wide["interval_width"] == pytest.approx(0.35, abs=0.02)
+    assert interval_figures(verdict, 0.55)["rate_in_interval"] == 0.0
     usual = interval_figures(replace(verdict, made_by="x"), 0.2)
     assert usual["rate_in_interval"] == 1.0 and usual["interval_width"] == pytest.approx(0.14, abs=0.02)
 

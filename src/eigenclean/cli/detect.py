@@ -167,3 +167,5 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
     console.print(shown, markup=False)
     if len(classes) > max_classes:
         say(f"… and {len(classes) - max_classes} more classes in summary.json")
+    for caution in summary.get("cautions", ()):
+        say(f"Caution: {caution}.")

@@ -25,6 +25,11 @@ def folds_of_hashes(hashes: NDArray[np.uint64], n_folds: int) -> Ints:
     return ((hashes >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
 
 
+def canonical_order(hashes: NDArray[np.uint64], codes: Ints) -> Ints:
+    """The order of rows by content hash and class, in which a result does not depend on the order of the input."""
+    return np.lexsort((codes, hashes))
+
+
 def content_hash(features: Array, seed: int | None = 0) -> NDArray[np.uint64]:
     """Return a multiplicative hash of each row's values in float32; equal rows have equal hashes."""
     n, d = features.shape

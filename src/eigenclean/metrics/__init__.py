@@ -14,7 +14,7 @@ from eigenclean.metrics.class_eigenvectors import (
     perturbation,
 )
 from eigenclean.metrics.detection import DetectionQuality, detection_quality
-from eigenclean.metrics.noise_rate import noise_rate_interval
+from eigenclean.metrics.noise_rate import noise_rate_interval, verdict_interval
 from eigenclean.metrics.record import Record
 from eigenclean.metrics.truth_files import read_truth, score_verdict
 
@@ -41,4 +41,5 @@ __all__ = [
     "read_truth",
     "reliability_curve",
     "score_verdict",
+    "verdict_interval",
 ]

@@ -3,6 +3,8 @@
 It does not need the truth; where that is known, `eigenclean.metrics.calibration` measures the probabilities.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
@@ -10,6 +12,7 @@ from scipy.special import ndtri
 from eigenclean.arrays import Float64s, Ints
 from eigenclean.errors import InvalidOption
 from eigenclean.metrics.calibration import check_probabilities
+from eigenclean.verdict import Verdict
 
 
 def wilson_interval(share: ArrayLike, n: ArrayLike, level: float = 0.9) -> tuple[Float64s, Float64s]:
@@ -56,6 +59,18 @@ def noise_rate_interval(p_clean: ArrayLike, level: float = LEVEL) -> tuple[float
     p = np.asarray(p_clean)
     low, high = noise_rate_intervals(p, np.zeros(p.shape[:1], dtype=np.intp), 1, level)
     return float(low[0]), float(high[0])
+
+
+def verdict_interval(verdict: Verdict, level: float = LEVEL) -> tuple[float, float]:
+    """Interval for the share of wrong labels of a verdict: by its probabilities, and what its detector left open.
+
+    Labels alone do not always tell how many of them are wrong. A detector that knows the range of rates that they
+    leave possible records it as ``noise_rate_range``, and the interval is at least as wide.
+    """
+    low, high = noise_rate_interval(verdict.p_clean, level)
+    made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
+    lowest, highest = made_by.get("noise_rate_range", (low, high))
+    return min(low, float(lowest)), max(high, float(highest))
 
 
 def noise_rate_intervals(

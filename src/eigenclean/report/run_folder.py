@@ -9,7 +9,7 @@ from typing import Any
 
 from eigenclean.files import folder_made_for, json_text, replacing, sweep, write_text
 from eigenclean.metrics.calibration import Reliability
-from eigenclean.metrics.noise_rate import noise_rate_interval
+from eigenclean.metrics.noise_rate import verdict_interval
 from eigenclean.publication import publication, refuse_foreign_manifest
 from eigenclean.report.html import render, report_data, report_data_path
 from eigenclean.report.summary import summarize
@@ -93,7 +93,13 @@ def publish(
             reliability=reliability,
         )
         page = render(shown)
-    entries = {"estimated_noise_rate_interval": list(noise_rate_interval(verdict.p_clean)), **run, **(facts or {})}
+    made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
+    entries = {
+        "estimated_noise_rate_interval": list(verdict_interval(verdict)),
+        **{key: made_by[key] for key in ("views", "cautions") if key in made_by},
+        **run,
+        **(facts or {}),
+    }
     summary = verdict.summary(**entries)
     # Without these in the set, an earlier copy or report would be about another verdict.
     with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name, ENCODING]) as staging:

@@ -19,7 +19,7 @@ GIVEN = RNG.integers(0, K, N)
 def in_blocks(order: Ints, sizes: list[int]) -> CandidateBlocks:
     parts = np.split(order, np.cumsum(sizes)[:-1])
     sample = RowSample.of(LocalBlocks.of([HASHES[part] for part in parts]), N)
-    tables = [Candidates.from_table(VALUES[part], GIVEN[part], is_partial=len(sizes) > 1) for part in parts]
+    tables = [Candidates.from_tables([VALUES[part]], GIVEN[part], is_partial=len(sizes) > 1) for part in parts]
     return CandidateBlocks(LocalBlocks.of(tables), N, K, sample)
 
 
@@ -29,13 +29,13 @@ def test_a_subsample_holds_the_rows_with_the_lowest_hashes(sizes: list[int]) -> 
     subsample = in_blocks(order, sizes).subsample(50)
     assert len(subsample) == 50 and len(subsample.blocks) == 1
     expected = VALUES[np.argsort(HASHES)[:50]]
-    found = subsample.blocks.first().values.T
+    found = subsample.blocks.first().values[0].T
     np.testing.assert_array_equal(np.sort(found[:, 0]), np.sort(expected[:, 0]))
 
 
 def test_subsamples_are_nested() -> None:
     blocks = in_blocks(np.arange(N), [200, 300])
-    small, large = (set(blocks.subsample(n).blocks.first().values[0].tolist()) for n in (20, 60))
+    small, large = (set(blocks.subsample(n).blocks.first().values[0, 0].tolist()) for n in (20, 60))
     assert small < large
 
 
@@ -43,9 +43,9 @@ def test_subsamples_are_nested() -> None:
 def test_all_rows_when_there_are_no_more(sizes: list[int]) -> None:
     blocks = in_blocks(np.arange(N), sizes)
     whole = blocks.subsample(N).blocks.first()
-    np.testing.assert_array_equal(whole.values.T, VALUES)
+    np.testing.assert_array_equal(whole.values[0].T, VALUES)
     assert not whole.is_partial
-    assert blocks.spread == pytest.approx(VALUES.std())
+    assert blocks.spreads == pytest.approx([VALUES.std()])
 
 
 def test_copies_of_few_rows_still_fill_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,4 +54,17 @@ def test_copies_of_few_rows_still_fill_the_sample(monkeypatch: pytest.MonkeyPatc
     hashes = np.full(N, np.uint64(2**63))
     sample = RowSample.of(LocalBlocks.of([hashes[:200], hashes[200:]]), N)
     rows = sample.first(30, 2)
-    assert [len(own) for own in rows] == [30, 0]
+    assert [len(chosen) for chosen in rows] == [30, 0]
+
+
+def test_spreads_are_those_of_each_view() -> None:
+    tables = [VALUES, 10 * VALUES[:, ::-1] + 3]
+    halves = [
+        Candidates.from_tables([table[rows] for table in tables], GIVEN[rows], is_partial=True)
+        for rows in (slice(0, 200), slice(200, N))
+    ]
+    blocks = CandidateBlocks(LocalBlocks.of(halves), N, K)
+    assert blocks.spreads == pytest.approx([VALUES.std(), 10 * VALUES.std()])
+    whole = blocks.subsample(N).blocks.first()
+    for view, table in enumerate(tables):
+        np.testing.assert_array_equal(whole.values[view].T, table)

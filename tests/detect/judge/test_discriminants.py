@@ -31,9 +31,14 @@ def solver_of(rows: UnitRows, codes: Ints, k: int, n_folds: int) -> tuple[Discri
     return solver, rows.class_sums(one_hot(codes, k), n_folds)
 
 
+def normalizer_of(rows: UnitRows) -> RowNormalizer:
+    assert isinstance(rows.normalizer, RowNormalizer)
+    return rows.normalizer
+
+
 def directions(rows: UnitRows) -> Array:
     """All rows in their own order."""
-    Z = np.empty((len(rows), len(rows.normalizer.centre)))
+    Z = np.empty((len(rows), rows.n_columns))
     for _, index, block in rows.blocks():
         Z[index] = block
     return Z
@@ -43,7 +48,9 @@ class TestUnitRows:
     def test_sums_are_plain_sums(self) -> None:
         rows = UnitRows.of(X, content_folds(X, 3))
         Z = directions(rows)
-        np.testing.assert_allclose(Z, np.sqrt(X / X.sum(axis=1, keepdims=True)) - rows.normalizer.centre, atol=1e-6)
+        np.testing.assert_allclose(
+            Z, np.sqrt(X / X.sum(axis=1, keepdims=True)) - normalizer_of(rows).centre, atol=1e-6
+        )
         np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-6)
         members = np.random.default_rng(0).random((len(X), 10)).astype(np.float32)
         sums, counts = rows.class_sums(members, 3)
@@ -51,18 +58,18 @@ class TestUnitRows:
         np.testing.assert_allclose(sparse_sums, sums, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(sparse_counts, counts, rtol=1e-5)
         for fold in range(3):
-            own = rows.folds == fold
-            np.testing.assert_allclose(sums[fold], members[own].T @ Z[own], rtol=1e-3, atol=1e-3)
-            np.testing.assert_allclose(counts[fold], members[own].sum(axis=0), rtol=1e-5)
+            inside = rows.folds == fold
+            np.testing.assert_allclose(sums[fold], members[inside].T @ Z[inside], rtol=1e-3, atol=1e-3)
+            np.testing.assert_allclose(counts[fold], members[inside].sum(axis=0), rtol=1e-5)
         weight = np.arange(len(X)) % 3 / 2
         for fold, second in enumerate(rows.second_moments(weight, 3)):
-            own = rows.folds == fold
-            np.testing.assert_allclose(second, (Z[own].T * weight[own]) @ Z[own], atol=1e-3)
+            inside = rows.folds == fold
+            np.testing.assert_allclose(second, (Z[inside].T * weight[inside]) @ Z[inside], atol=1e-3)
 
     def test_features_with_a_sign_keep_it(self) -> None:
         rows = UnitRows.of(X - 8, content_folds(X, 3))
-        assert not rows.normalizer.take_roots
-        expected = (X - 8) / np.linalg.norm(X - 8, axis=1, keepdims=True) - rows.normalizer.centre
+        assert not normalizer_of(rows).take_roots
+        expected = (X - 8) / np.linalg.norm(X - 8, axis=1, keepdims=True) - normalizer_of(rows).centre
         np.testing.assert_allclose(directions(rows), expected, atol=1e-6)
 
     def test_a_new_negative_value_under_roots_stays_finite(self) -> None:
@@ -128,7 +135,7 @@ class TestDiscriminants:
             [narrow, np.zeros((len(X), 200))], axis=1
         )  # other shrinkage, same trace times 7 / 207
         assert np.isfinite(by_factoring).all()
-        assert UnitRows.of(wide, rows.folds).normalizer.centre.shape == (207,)
+        assert normalizer_of(UnitRows.of(wide, rows.folds)).centre.shape == (207,)
 
     def test_random_labels_are_not_predicted(self) -> None:
         """Out of sample means that a row's own label does not get in, not even through the covariance."""
@@ -159,11 +166,11 @@ class TestCandidates:
     def test_the_best_of_very_many_and_the_given_one(self) -> None:
         rows, codes, discriminants = self.many()
         given = np.roll(codes, 700)  # mostly far from the best
-        few, table = Candidates.of(discriminants, rows, given), discriminants.of(rows)
+        few, table = Candidates.of([(discriminants, rows)], given), discriminants.of(rows)
         assert few.classes.shape == (N_CANDIDATES, 1800)
         np.testing.assert_array_equal(few.classes[few.given_entries], given)
         np.testing.assert_allclose(
-            few.values, np.take_along_axis(table, few.classes.T, axis=1).T, rtol=1e-4, atol=1e-4
+            few.values[0], np.take_along_axis(table, few.classes.T, axis=1).T, rtol=1e-4, atol=1e-4
         )
         for row in range(0, 1800, 100):
             best = set(np.argsort(-table[row])[: N_CANDIDATES - 1]) | {given[row]}
@@ -171,8 +178,8 @@ class TestCandidates:
 
     def test_sums_per_class_and_pair_are_those_of_the_whole_table(self) -> None:
         rows, codes, discriminants = self.many()
-        few = Candidates.of(discriminants, rows, codes)
-        table = np.random.default_rng(1).random(few.values.shape).astype(np.float32)
+        few = Candidates.of([(discriminants, rows)], codes)
+        table = np.random.default_rng(1).random(few.classes.shape).astype(np.float32)
         whole = few.memberships(table)
         assert not isinstance(whole, np.ndarray)
         np.testing.assert_allclose(few.sum_per_class(table), whole.sum(axis=0), rtol=1e-4)
@@ -181,7 +188,7 @@ class TestCandidates:
         np.testing.assert_allclose(few.sum_per_pair(table).counts, pairs.ravel()[few.pair_keys], rtol=1e-4)
 
     def test_a_pickled_table_of_all_classes_leaves_the_class_numbers_out(self) -> None:
-        candidates = Candidates.from_table(np.zeros((1000, 8), dtype=np.float32), np.zeros(1000, dtype=np.intp))
+        candidates = Candidates.from_tables([np.zeros((1000, 8), np.float32)], np.zeros(1000, np.intp))
         size = len(pickle.dumps(candidates))
         assert size < candidates.values.nbytes + candidates.given.nbytes + 1000
         again = copy(candidates)  # by the state that is pickled
@@ -190,7 +197,7 @@ class TestCandidates:
 
     def test_taken_and_concatenated_rows_are_the_rows(self) -> None:
         rows, codes, discriminants = self.many()
-        few = Candidates.of(discriminants, rows, codes, is_partial=True)
+        few = Candidates.of([(discriminants, rows)], codes, is_partial=True)
         halves = [few.take(np.arange(0, 900)), few.take(np.arange(900, 1800))]
         joined = Candidates.concatenate(halves)
         np.testing.assert_array_equal(joined.classes, few.classes)
@@ -199,10 +206,10 @@ class TestCandidates:
 
     def test_pairs_are_summed_densely_in_partial_blocks(self) -> None:
         rows, codes, discriminants = self.many()
-        sparse = Candidates.of(discriminants, rows, codes)
-        dense = Candidates.of(discriminants, rows, codes, is_partial=True)
+        sparse = Candidates.of([(discriminants, rows)], codes)
+        dense = Candidates.of([(discriminants, rows)], codes, is_partial=True)
         assert dense.has_dense_pairs and not sparse.has_dense_pairs
-        table = np.random.default_rng(0).random(sparse.values.shape)
+        table = np.random.default_rng(0).random(sparse.classes.shape)
         ours, theirs = sparse.sum_per_pair(table), dense.sum_per_pair(table)
         assert len(theirs.counts) == 300**2
         np.testing.assert_allclose(theirs.counts[ours.keys], ours.counts)
@@ -260,7 +267,7 @@ class TestProjection:
         codes = rng.integers(0, 3, 80)
         wide = rng.standard_normal((3, 5000))[codes] + 3 * rng.standard_normal((80, 5000))
         codes[:6] = (codes[:6] + 1) % 3
-        judge = Judge()
+        judge = Judge(views="linear")
         verdict = judge.judge(wide, codes)
         assert max(orders) == 80 and verdict.flagged[:6].mean() > 0.8
         np.testing.assert_allclose(judge.score_samples(wide, codes), verdict.score, rtol=1e-6, atol=1e-6)
@@ -272,7 +279,7 @@ class TestProjection:
 
 def test_pairs_are_numbered_without_a_sort_as_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    table = Candidates(rng.integers(0, 300, (5, 2000)), np.zeros((5, 2000)), rng.integers(0, 300, 2000), 300)
+    table = Candidates(rng.integers(0, 300, (5, 2000)), np.zeros((1, 5, 2000)), rng.integers(0, 300, 2000), 300)
     keys, index = copy(table)._observed_pairs
     monkeypatch.setattr(candidates, "_MAX_PAIR_TABLE", 0)
     sorted_keys, sorted_index = copy(table)._observed_pairs

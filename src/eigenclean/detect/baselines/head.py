@@ -83,7 +83,7 @@ class LinearHead:
             discriminants = solver.solve(shrinkage, *sums)
             fitted = _calibrated(discriminants.of(rows)[weighted], codes[weighted])
             if best is None or fitted.log_likelihood > best._calibration.log_likelihood:
-                best = cls(shrinkage, discriminants, rows.normalizer, n_folds, fitted)
+                best = cls(shrinkage, discriminants, projected, n_folds, fitted)
         assert best is not None
         return best
 

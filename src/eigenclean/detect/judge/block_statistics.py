@@ -1,6 +1,7 @@
 """What the judge computes on one block of rows: functions for `Blocks.map` and `Blocks.total`."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,67 +11,122 @@ from eigenclean.arrays import Array, Float64s, Floats, Ints
 from eigenclean.detect.folds import folds_of_hashes
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.noise_model import NoiseModel
-from eigenclean.detect.judge.unit_rows import RowNormalizer, UnitRows
+from eigenclean.detect.judge.unit_rows import RowMap, UnitRows
+from eigenclean.detect.judge.views.base import FixedScores
 
-ClassSums = tuple[Float64s, Float64s]  # sums, folds x K x d, and counts, folds x K
+ClassSums = tuple[Float64s, Float64s]  # sums and counts of classes by fold; an axis in front: for which fold
 
-
-def normalise(features: Array, row_hashes: NDArray[np.uint64], normalizer: RowNormalizer, n_folds: int) -> UnitRows:
-    """Normalised rows, assigned to folds by their content hashes."""
-    return UnitRows(features, folds_of_hashes(row_hashes, n_folds), normalizer)
+SUSPECT = 0.9  # labels with a lower P(right) are judged again without the labels of each other fold
 
 
-def zero_class_sums(n_folds: int, k: int, d: int) -> ClassSums:
-    """Class sums of no rows."""
-    return np.zeros((n_folds, k, d)), np.zeros((n_folds, k))
+def prepare(
+    features: Array, row_hashes: NDArray[np.uint64], row_maps: Sequence[RowMap], n_folds: int
+) -> tuple[UnitRows, ...]:
+    """Rows prepared for each view of moments, assigned to folds by their content hashes."""
+    folds = folds_of_hashes(row_hashes, n_folds)
+    return tuple(UnitRows(features, folds, row_map) for row_map in row_maps)
 
 
-def zero_moments(n_folds: int, k: int, d: int) -> tuple[Float64s, Float64s, ClassSums]:
-    """Second moments, weights and class sums of no rows."""
-    return np.zeros((n_folds, d, d)), np.zeros(n_folds), zero_class_sums(n_folds, k, d)
+class Moments(NamedTuple):
+    """Sums over the rows of each fold, as a view of moments needs them.
+
+    Attributes:
+        second: Σ w z zᵀ, folds x d x d.
+        weights: Σ w of each fold.
+        sums: of each class by the given labels, folds x K x d.
+        counts: of each class, folds x K.
+    """
+
+    second: Float64s
+    weights: Float64s
+    sums: Float64s
+    counts: Float64s
+
+
+def zero_moments(n_folds: int, k: int, widths: Sequence[int]) -> tuple[Moments, ...]:
+    """Moments of no rows, for views with so many columns."""
+    return tuple(
+        Moments(np.zeros((n_folds, d, d)), np.zeros(n_folds), np.zeros((n_folds, k, d)), np.zeros((n_folds, k)))
+        for d in widths
+    )
 
 
 def add_moments(
-    totals: tuple[Float64s, Float64s, ClassSums], rows: UnitRows, codes: Ints, weight: Float64s | None
-) -> tuple[Float64s, Float64s, ClassSums]:
-    """Add second moments and weights of each fold, and class sums by the given labels."""
-    second_moments, fold_weights, sums = totals
-    rows.add_second_moments(second_moments, weight)
-    fold_weights += np.bincount(rows.folds, weight, len(fold_weights))
-    memberships = _given_memberships(codes, sums[0].shape[1])
-    return second_moments, fold_weights, _add_class_sums(sums, rows, memberships, weight)
+    totals: tuple[Moments, ...], rows: tuple[UnitRows, ...], codes: Ints, weight: Float64s | None
+) -> tuple[Moments, ...]:
+    """Add the moments of a block, for each view."""
+    for moments, view_rows in zip(totals, rows, strict=True):
+        view_rows.add_second_moments(moments.second, weight)
+        np.add(moments.weights, np.bincount(view_rows.folds, weight, len(moments.weights)), out=moments.weights)
+        memberships = _given_memberships(codes, moments.sums.shape[1], weight)
+        view_rows.add_class_sums(moments.sums, moments.counts, memberships)
+    return totals
 
 
-def add_reassigned(
-    sums: ClassSums, rows: UnitRows, candidates: Candidates, weight: Float64s | None, model: NoiseModel
-) -> ClassSums:
-    """Add class sums in which rows with a probably wrong label are distributed by their posterior."""
-    memberships = candidates.memberships(_reassigned(model.posterior(candidates), candidates))
-    return _add_class_sums(sums, rows, memberships, weight)
-
-
-def _add_class_sums(
-    sums: ClassSums, rows: UnitRows, memberships: Floats | csr_array, weight: Float64s | None
-) -> ClassSums:
-    if weight is not None:
-        column = weight.astype(np.float32)[:, None]
-        if isinstance(memberships, np.ndarray):
-            memberships = memberships * column
-        else:
-            memberships = memberships.multiply(column).tocsr()
-    rows.add_class_sums(*sums, memberships)
-    return sums
-
-
-def _given_memberships(codes: Ints, k: int) -> Floats | csr_array:
-    """The given labels as one-hot memberships, n x K, sparse if there are very many classes."""
+def _given_memberships(codes: Ints, k: int, weight: Float64s | None) -> Floats | csr_array:
+    """The given labels as one-hot memberships, n x K, times the weights; sparse if there are very many classes."""
     n = len(codes)
-    sparse = csr_array((np.ones(n, dtype=np.float32), codes, np.arange(n + 1)), shape=(n, k))
+    values = np.ones(n, dtype=np.float32) if weight is None else weight.astype(np.float32)
+    sparse = csr_array((values, codes, np.arange(n + 1)), shape=(n, k))
     return sparse if k > MAX_DENSE_CLASSES else sparse.toarray()
 
 
-def _reassigned(posterior: Floats, candidates: Candidates) -> Floats:
+def find_candidates(
+    rows: tuple[UnitRows, ...],
+    codes: Ints,
+    fixed: FixedScores,
+    discriminants: Sequence[Discriminants],
+    is_partial: bool,
+) -> Candidates:
+    """The candidates of all rows: by the discriminants of each view of moments, and by the fixed views."""
+    views = list(zip(discriminants, rows, strict=True))
+    return Candidates.of(views, codes, fixed.tables, is_partial=is_partial)
+
+
+def zero_corrections(n_folds: int, k: int, widths: Sequence[int]) -> tuple[ClassSums, ...]:
+    """Corrections of class sums by no rows, for views with so many columns."""
+    return tuple((np.zeros((n_folds, n_folds, k, d)), np.zeros((n_folds, n_folds, k))) for d in widths)
+
+
+def add_corrections(
+    totals: tuple[ClassSums, ...],
+    rows: tuple[UnitRows, ...],
+    candidates: Candidates,
+    fixed: FixedScores,
+    weight: Float64s | None,
+    nested: Sequence[Sequence[Discriminants]],
+    model: NoiseModel,
+) -> tuple[ClassSums, ...]:
+    """Add what correcting the labels changes in the class sums, separately for each fold that they are to judge.
+
+    The sums that judge fold f must not depend on the labels of fold f, not even through labels of other rows that
+    were corrected by them. So the labels of all other folds are corrected without fold f, by the ``nested``
+    discriminants: for each view, those without f, for each f.
+    """
+    p_right = model.posterior(candidates)[candidates.given_entries]
+    suspects = np.flatnonzero(p_right < SUSPECT)
+    if not len(suspects):
+        return totals
+    chosen = [view_rows.take(suspects) for view_rows in rows]
+    folds, given = chosen[0].folds, candidates.given[suspects]
+    for outer in range(len(nested[0])):
+        index = np.flatnonzero(folds != outer)
+        tables = [view[outer].of(each)[index] for view, each in zip(nested, chosen, strict=True)]
+        tables += [table[outer][suspects[index]] for table in fixed.nested]
+        subset = Candidates.from_tables(tables, given[index])
+        change = np.zeros((len(suspects), candidates.n_classes), dtype=np.float32)
+        change[index] = corrected(model.posterior(subset), subset).T
+        change[index, given[index]] -= 1.0
+        if weight is not None:
+            change *= weight[suspects].astype(np.float32)[:, None]
+        for (sums, counts), each in zip(totals, chosen, strict=True):
+            each.add_class_sums(sums[outer], counts[outer], change)
+    return totals
+
+
+def corrected(posterior: Floats, candidates: Candidates) -> Floats:
     """Memberships for the next round: the given label where it is probably right, elsewhere the posterior.
 
     If all rows had their posterior as memberships, every round would draw overlapping classes further apart and
@@ -83,55 +139,25 @@ def _reassigned(posterior: Floats, candidates: Candidates) -> Floats:
     return memberships
 
 
-def find_candidates(rows: UnitRows, codes: Ints, discriminants: Discriminants, is_partial: bool) -> Candidates:
-    """The candidates of all rows."""
-    return Candidates.of(discriminants, rows, codes, is_partial=is_partial)
-
-
-@dataclass(frozen=True, eq=False)
-class TrialCandidates:
-    """Candidates of the rows of the trial folds by each of several discriminants.
-
-    Attributes:
-        trials: the candidates of the trial folds, one for each amount of shrinkage.
-        full: the candidates of all rows by the discriminants that are expected to be best, if there are any; those
-            of the trial folds are then the last of the ``trials``.
-    """
-
-    trials: list[Candidates]
-    full: Candidates | None
-
-
-def try_discriminants(
-    rows: UnitRows,
-    codes: Ints,
-    trial_folds: list[int],
-    alternatives: list[Discriminants],
-    expected: Discriminants | None,
-    is_partial: bool,
-) -> TrialCandidates:
-    """Candidates of the trial folds by all discriminants, and of all rows by the ``expected`` ones."""
-    trial_rows, index = rows.only(trial_folds), np.flatnonzero(np.isin(rows.folds, trial_folds))
-    trials = [find_candidates(trial_rows, codes[index], each, is_partial) for each in alternatives]
-    if expected is None:
-        return TrialCandidates(trials, None)
-    full = find_candidates(rows, codes, expected, is_partial)
-    subset = full.take(index)
-    subset = replace(subset, values=np.ascontiguousarray(subset.values), is_partial=is_partial)
-    return TrialCandidates([*trials, subset], full)
-
-
 def sum_p_right(candidates: Candidates, model: NoiseModel) -> float:
     """Sum of P(label right) over the rows."""
     return float(model.posterior(candidates)[candidates.given_entries].sum(dtype=np.float64))
 
 
-def log_odds(candidates: Candidates, model: NoiseModel) -> Float64s:
+def sum_right_per_class(candidates: Candidates, model: AveragedNoiseModel) -> tuple[Ints, Float64s]:
+    """For each given class, the number of rows and the expected number of right labels."""
+    p_right = model.posterior(candidates)[candidates.given_entries]
+    k = candidates.n_classes
+    counts = np.bincount(candidates.given, minlength=k)
+    return counts, np.bincount(candidates.given, p_right, k).astype(np.float64, copy=False)
+
+
+def log_odds(candidates: Candidates, model: AveragedNoiseModel) -> Float64s:
     """Log-odds that the given label is right: the scores of the rows."""
     return model.log_odds(candidates)
 
 
-def suggest(candidates: Candidates, rows: Ints, model: NoiseModel) -> tuple[Ints, Float64s]:
+def suggest(candidates: Candidates, rows: Ints, model: AveragedNoiseModel) -> tuple[Ints, Float64s]:
     """The most likely other class of these rows, and its probability among the other classes."""
     chosen = candidates.take(rows)
     posterior = model.posterior(chosen).astype(np.float64)

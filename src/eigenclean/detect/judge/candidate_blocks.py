@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.detect.blocks import Blocks, LocalBlocks
-from eigenclean.detect.judge.candidates import Candidates, standard_deviation
+from eigenclean.detect.judge.candidates import Candidates, standard_deviations
 
 T = TypeVar("T")
 
@@ -87,11 +87,9 @@ class CandidateBlocks:
         return self.single(Candidates.concatenate(chosen))
 
     @property
-    def spread(self) -> float:
-        """Standard deviation of the discriminants."""
-        if len(self.blocks) == 1:
-            return float(self.blocks.first().values.std())
-        return standard_deviation(*self.total(Candidates.value_moments))
+    def spreads(self) -> list[float]:
+        """Standard deviation of the scores of each view."""
+        return standard_deviations(*self.total(Candidates.value_moments))
 
     def _gathered(self) -> Candidates:
         return self.blocks.first() if len(self.blocks) == 1 else Candidates.concatenate(list(self.blocks))

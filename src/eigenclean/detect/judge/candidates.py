@@ -1,9 +1,9 @@
-"""Candidate classes of each row and their discriminants: all classes, or the best few of very many."""
+"""Candidate classes of each row and their scores by each view: all classes, or the best few of very many."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Candidates:
 
     Attributes:
         classes: m x n class numbers.
-        values: m x n discriminants of those classes.
+        values: views x m x n, the scores of those classes by each view.
         given: n, the given class.
         n_classes: K.
         is_partial: whether this is one of several blocks, whose sums are added to those of the others.
@@ -44,41 +44,64 @@ class Candidates:
 
     @classmethod
     def of(
-        cls, discriminants: Discriminants, rows: UnitRows, given: Ints, *, is_partial: bool = False
+        cls,
+        views: Sequence[tuple[Discriminants, UnitRows]],
+        given: Ints,
+        tables: Sequence[Floats] = (),
+        *,
+        is_partial: bool = False,
     ) -> "Candidates":
-        """All classes if there are at most `MAX_DENSE_CLASSES`, else the `N_CANDIDATES` with the highest values.
+        """All classes if there are at most `MAX_DENSE_CLASSES`, else the best `N_CANDIDATES` of the first view.
 
         With so many classes, discriminants are computed in float32, which takes half the time and memory.
-        """
-        k = discriminants.n_classes
-        if k <= MAX_DENSE_CLASSES:
-            return cls.from_table(discriminants.of(rows), given, is_partial=is_partial)
-        classes = np.empty((N_CANDIDATES, len(rows)), dtype=np.uint16 if k <= 1 << 16 else np.int32)
-        values = np.empty((N_CANDIDATES, len(rows)), dtype=np.float32)
 
-        def select(chunk: tuple[int, Ints, Floats]) -> None:
-            fold, index, directions = chunk
-            table = discriminants.of_block(fold, directions.astype(np.float32, copy=False))
+        Args:
+            views: for each view of moments, its discriminants and its rows.
+            given: the given class of each row.
+            tables: n x K scores of the other views.
+            is_partial: see the attribute.
+        """
+        k = views[0][0].n_classes if views else tables[0].shape[1]
+        if k <= MAX_DENSE_CLASSES:
+            return cls.from_tables(
+                [*(discriminants.of(rows) for discriminants, rows in views), *tables], given, is_partial=is_partial
+            )
+        n = len(given)
+        classes = np.empty((N_CANDIDATES, n), dtype=np.uint16 if k <= 1 << 16 else np.int32)
+        values = np.empty((len(views) + len(tables), N_CANDIDATES, n), dtype=np.float32)
+
+        def select(chunk: tuple[Ints, Floats]) -> None:
+            index, table = chunk
             given_entries = np.arange(len(index)), given[index]
             given_values, table[given_entries] = table[given_entries], np.inf  # so that it is among the best
             best = np.argpartition(table, k - N_CANDIDATES, axis=1)[:, -N_CANDIDATES:]
             table[given_entries] = given_values
             classes[:, index] = best.T
-            values[:, index] = np.take_along_axis(table, best, axis=1).T
+            values[0][:, index] = np.take_along_axis(table, best, axis=1).T
 
-        deque(in_threads(select, _chunks(rows.blocks(), (1 << 22) // k)), maxlen=0)
+        def look_up(chunk: tuple[Ints, Floats], view: int) -> None:
+            index, table = chunk
+            values[view][:, index] = np.take_along_axis(table, classes[:, index].T.astype(np.intp), axis=1).T
+
+        for view in range(len(values)):
+            chunks = _score_chunks(*views[view]) if view < len(views) else _table_chunks(tables[view - len(views)])
+            function = select if view == 0 else partial(look_up, view=view)
+            deque(in_threads(function, chunks), maxlen=0)
         return cls(classes, values, given, k, is_partial)
 
     @classmethod
-    def from_table(cls, values: Floats, given: Ints, *, is_partial: bool = False) -> "Candidates":
-        """All classes as candidates, from an n x K table of discriminants."""
-        n, k = values.shape
-        return cls(_all_classes(k, n), np.ascontiguousarray(values.T), given, k, is_partial)
+    def from_tables(cls, tables: Sequence[Floats], given: Ints, *, is_partial: bool = False) -> "Candidates":
+        """All classes as candidates, from the n x K scores of each view."""
+        n, k = tables[0].shape
+        values = np.empty((len(tables), k, n), dtype=tables[0].dtype)
+        for view, table in enumerate(tables):
+            values[view] = table.T
+        return cls(_all_classes(k, n), values, given, k, is_partial)
 
     @classmethod
     def concatenate(cls, blocks: "Sequence[Candidates]") -> "Candidates":
         """The rows of all blocks, as one block that is not partial."""
-        values = np.concatenate([block.values for block in blocks], axis=1)
+        values = np.concatenate([block.values for block in blocks], axis=2)
         given = np.concatenate([block.given for block in blocks])
         k = blocks[0].n_classes
         if blocks[0].has_all_classes:
@@ -87,7 +110,7 @@ class Candidates:
 
     def take(self, rows: Ints) -> "Candidates":
         """These rows, as one block that is not partial."""
-        return Candidates(self.classes[:, rows], self.values[:, rows], self.given[rows], self.n_classes)
+        return Candidates(self.classes[:, rows], self.values[:, :, rows], self.given[rows], self.n_classes)
 
     def __len__(self) -> int:
         return len(self.given)
@@ -116,10 +139,21 @@ class Candidates:
         """Index into an m x n table that selects the entry of the given class of every row."""
         return self.given_index, np.arange(len(self))
 
-    def value_moments(self) -> tuple[int, float, float]:
-        """Number, sum and sum of squares of the discriminants, which add up over blocks."""
-        total = float(self.values.sum(dtype=np.float64))
-        return self.values.size, total, float(np.multiply(self.values, self.values).sum(dtype=np.float64))
+    @cached_property
+    def weakest_entries(self) -> tuple[Ints, Ints]:
+        """Entries of the candidate of each row with the lowest score, the given class apart.
+
+        It stands for all classes that are no candidates: their scores are lower, but they are many.
+        """
+        scores = self.values[0].copy()
+        scores[self.given_entries] = np.inf
+        return np.asarray(scores.argmin(axis=0)), np.arange(len(self))
+
+    def value_moments(self) -> tuple[int, Float64s, Float64s]:
+        """Number of scores of a view, and for each view their sum and sum of squares; these add up over blocks."""
+        flat = self.values.reshape(len(self.values), -1)
+        squares = np.array([np.multiply(view, view).sum(dtype=np.float64) for view in flat])
+        return flat.shape[1], flat.sum(axis=1, dtype=np.float64), squares
 
     def broadcast(self, per_class: Floats) -> Floats:
         """A value per class in a shape that broadcasts against m x n tables: K x 1 or m x n."""
@@ -176,13 +210,14 @@ class Candidates:
         return csr_array((table.T[nonzero], self.classes.T[nonzero], ends), shape=(n, self.n_classes))
 
 
-def standard_deviation(n: int, total: float, sum_of_squares: float) -> float:
-    """The standard deviation of ``n`` numbers from their sum and sum of squares.
+def standard_deviations(n: int, totals: Float64s, sums_of_squares: Float64s) -> list[float]:
+    """The standard deviations of ``n`` numbers each, from their sums and sums of squares.
 
-    >>> standard_deviation(2, 4.0, 10.0)
-    1.0
+    >>> standard_deviations(2, np.array([4.0]), np.array([10.0]))
+    [1.0]
     """
-    return float(np.sqrt(max(sum_of_squares / n - (total / n) ** 2, 0.0)))
+    variances = np.maximum(sums_of_squares / n - (totals / n) ** 2, 0.0)
+    return [float(value) for value in np.sqrt(variances)]
 
 
 def sum_by_group(groups: Ints, values: Floats, n_groups: int) -> Float64s:
@@ -194,11 +229,16 @@ def sum_by_group(groups: Ints, values: Floats, n_groups: int) -> Float64s:
     return np.bincount(groups.ravel(), values.ravel(), n_groups).astype(np.float64, copy=False)
 
 
-def _chunks(blocks: Iterable[tuple[int, Ints, Floats]], max_rows: int) -> Iterator[tuple[int, Ints, Floats]]:
-    """Split blocks of one fold into chunks of at most ``max_rows`` rows."""
-    for fold, index, directions in blocks:
-        for chunk in row_chunks(len(index), 1, max(1, max_rows)):
-            yield fold, index[chunk], directions[chunk]
+def _score_chunks(discriminants: Discriminants, rows: UnitRows) -> Iterator[tuple[Ints, Floats]]:
+    """Row numbers and their n x K scores in float32, in chunks."""
+    for fold, index, block in rows.blocks():
+        for chunk in row_chunks(len(index), 1, max(1, (1 << 22) // discriminants.n_classes)):
+            yield index[chunk], discriminants.of_block(fold, block[chunk].astype(np.float32, copy=False))
+
+
+def _table_chunks(table: Floats) -> Iterator[tuple[Ints, Floats]]:
+    for chunk in row_chunks(len(table), 1, max(1, (1 << 22) // table.shape[1])):
+        yield np.arange(len(table))[chunk], table[chunk].astype(np.float32)
 
 
 def _all_classes(k: int, n: int) -> Ints:

@@ -1,38 +1,34 @@
 """EM for the noise model: maximum likelihood of the given labels over β, b and T; c and κ are held fixed.
 
 T has a closed form, b is updated by iterative scaling and β by one Newton step per iteration. An iteration needs
-nothing but sums over rows, `ExpectedStatistics`. `EMState` is advanced by such sums and does not compute them, so
-that several runs of EM can share a pass over the data.
+nothing but sums over rows, `ExpectedStatistics`. `EMState` is advanced by such sums and does not compute them.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from eigenclean.arrays import Float64s, Floats
-from eigenclean.detect.blocks import Blocks
+from eigenclean.arrays import Float64s
 from eigenclean.detect.judge.candidate_blocks import CandidateBlocks
-from eigenclean.detect.judge.candidates import Candidates, standard_deviation
+from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.noise_model import NoiseModel
-from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
+from eigenclean.detect.judge.transition_matrix import WEAKEST, PairCounts, Strengths, TransitionMatrix
 
 START_RATES = (0.1, 0.4, 0.7, 0.9)  # noise rates to start from: above 70 % noise a single start gets stuck
 _START_ROWS = 5000  # enough to see which start is best
 _SUBSAMPLE_ROWS = 10_000  # EM takes many small steps; most of them are done on so many rows
-_TRIAL_START_RATE = 0.001
-_TRIAL_ITERATIONS, _TRIAL_WARMUP = 8, 2  # enough to compare amounts of shrinkage
+_TRIAL_START_RATE = 0.05
+_TRIAL_ITERATIONS, _TRIAL_WARMUP = 12, 2  # enough to compare scores of different views
+_STRENGTHS_EVERY = 5  # iterations after which the strengths of T's prior are estimated again
 
 
 class ExpectedStatistics(NamedTuple):
     """Sums over rows from the E-step, which the M-step needs; q is the posterior and p is P(y | x)."""
 
     log_likelihood: float
-    posterior_value: float  # Σ q·g
-    prior_value: float  # Σ p·g
-    prior_square: float  # Σ p·g²
-    prior_value_square: float  # Σ (p·g)²
+    gradient: Float64s  # Σ (q − p)·g for each view
+    curvature: Float64s  # Σ p·g·gᵀ − (Σ p·g)(Σ p·g)ᵀ, views x views
     posterior_mass: Float64s  # Σ q for each class
     prior_mass: Float64s  # Σ p for each class
     pairs: PairCounts  # Σ q for each pair (y, ỹ), without what instance-dependent noise explains
@@ -44,14 +40,15 @@ def expected_statistics(candidates: Candidates, model: NoiseModel, with_pairs: b
     posterior = prior * likelihood
     evidence = np.maximum(posterior.sum(axis=0), 1e-30)
     posterior /= evidence
-    weighted = prior * values
-    mean = weighted.sum(axis=0)
+    n_views = len(values)
+    flat, weighted = values.reshape(n_views, -1), values * prior
+    means = weighted.sum(axis=1)
+    # Products of matrices instead of sums in float64: the Newton step needs few digits, and takes most of the time.
+    curvature = weighted.reshape(n_views, -1) @ flat.T - means @ means.T
     statistics = ExpectedStatistics(
         float(np.log(evidence).sum(dtype=np.float64)),
-        _inner_product(posterior, values),
-        float(mean.sum(dtype=np.float64)),
-        _inner_product(weighted, values),
-        _inner_product(mean, mean),
+        (flat @ (posterior - prior).ravel()).astype(np.float64),
+        curvature.astype(np.float64),
         candidates.sum_per_class(posterior),
         candidates.sum_per_class(prior),
         PairCounts.empty(),
@@ -73,6 +70,7 @@ class EMState:
         max_iter: largest number of updates.
         tol: converged when the mean log-likelihood changes by less.
         warmup: number of first updates in which T is held fixed, or it would adapt to a scale that is still wrong.
+        strengths: of T's prior; None estimates them.
         iteration: number of updates so far.
         done: whether EM has converged or reached ``max_iter``.
     """
@@ -82,6 +80,7 @@ class EMState:
     max_iter: int
     tol: float = 1e-6
     warmup: int = 0
+    strengths: Strengths | None = None
     iteration: int = 0
     done: bool = False
 
@@ -104,22 +103,49 @@ class EMState:
     def _maximise(self, statistics: ExpectedStatistics) -> None:
         """Move β and b towards where P(y | x) agrees with the posterior on average, and set T."""
         model = self.model
-        gradient = (statistics.posterior_value - statistics.prior_value) / self.n
-        curvature = (statistics.prior_square - statistics.prior_value_square) / self.n
-        step = float(np.clip(gradient / max(curvature, 1e-12), -0.5 * model.scale, 0.5 * model.scale))
         scaling = np.log((statistics.posterior_mass + 0.1) / (statistics.prior_mass + 0.1))
         offsets = model.offsets + np.clip(scaling, -1.0, 1.0)
         transition = model.transition
         if self.updates_transition:
-            transition = TransitionMatrix.from_counts(statistics.pairs, len(model.offsets))
-        self.model = replace(model, scale=model.scale + step, offsets=offsets, transition=transition)
+            estimated = (self.iteration - self.warmup) % _STRENGTHS_EVERY == 0
+            strengths = self.strengths or (None if estimated else transition.strengths)
+            transition = TransitionMatrix.from_counts(statistics.pairs, len(offsets), strengths)
+        scales = newton_step(model.scales, statistics.gradient / self.n, statistics.curvature / self.n)
+        self.model = replace(model, scales=scales, offsets=offsets, transition=transition)
+
+
+def newton_step(scales: Float64s, gradient: Float64s, curvature: Float64s) -> Float64s:
+    """One step towards the maximum of the likelihood over β ≥ 0, at most half of what β is now.
+
+    Views are compared in units of their curvature, so that the step does not depend on the scale of their scores.
+    A view with β = 0 that the likelihood does not want stays out of the system.
+
+    >>> newton_step(np.array([1.0, 0.0]), np.array([0.1, -0.1]), np.array([[1.0, 0.5], [0.5, 1.0]])).round(3)
+    array([1.1, 0. ])
+    """
+    units = np.sqrt(np.maximum(np.diag(curvature), 1e-12))
+    active = np.flatnonzero((scales > 0) | (gradient > 0))
+    step = np.zeros_like(scales)
+    if len(active):
+        unit = units[active]
+        system = curvature[np.ix_(active, active)] / np.outer(unit, unit) + 1e-6 * np.eye(len(active))
+        step[active] = np.linalg.solve(system, gradient[active] / unit) / unit
+    largest = 0.5 * float((scales * units).sum()) / units
+    moved = np.maximum(scales + np.clip(step, -largest, largest), 0.0)
+    return moved if moved.any() else 0.5 * scales
 
 
 def run_em(
-    model: NoiseModel, candidates: CandidateBlocks, max_iter: int, *, tol: float = 1e-6, warmup: int = 0
+    model: NoiseModel,
+    candidates: CandidateBlocks,
+    max_iter: int,
+    *,
+    tol: float = 1e-6,
+    warmup: int = 0,
+    strengths: Strengths | None = None,
 ) -> NoiseModel:
     """EM from this model, with one pass over the candidates per iteration."""
-    state = EMState(model, len(candidates), max_iter, tol, warmup)
+    state = EMState(model, len(candidates), max_iter, tol, warmup, strengths)
     while not state.done:
         state.update(candidates.total(expected_statistics, args=(state.model, state.updates_transition)))
     return state.model
@@ -128,49 +154,25 @@ def run_em(
 def refine(model: NoiseModel, candidates: CandidateBlocks) -> NoiseModel:
     """EM until it converges: most iterations on a subsample, the last ones on all rows."""
     subsample = candidates.subsample(_SUBSAMPLE_ROWS)
-    return run_em(run_em(model, subsample, 200, tol=1e-7), candidates, 10)
+    return run_em(run_em(model, subsample, 100, tol=1e-6), candidates, 10)
 
 
 def fit_noise_model(candidates: CandidateBlocks) -> NoiseModel:
-    """EM from several noise rates, compared on a subsample; the best one is refined."""
-    subsample = candidates.subsample(_START_ROWS)
-    k, spread = candidates.n_classes, subsample.spread
-    starts = [NoiseModel.symmetric(spread, k, rate) for rate in START_RATES]
-    models = [run_em(start, subsample, 40, warmup=2) for start in starts]
-    return refine(max(models, key=lambda model: model.log_likelihood), candidates)
+    """EM from several noise rates, compared on a subsample; the best one is refined.
 
-
-def trial_log_likelihoods(
-    blocks: Blocks[Sequence[Candidates]], start: NoiseModel | None, n_classes: int
-) -> list[float]:
-    """Log-likelihoods that a few iterations of EM reach on each of several candidate tables of the same rows.
-
-    All runs of EM share their passes over the blocks. Without a ``start`` they begin with nearly no noise.
+    Under a strong prior errors between few pairs of classes are never found: a little noise everywhere explains
+    none of them. So EM also starts under a weak prior, and the marginal likelihood decides what structure is worth.
     """
-    n, *moments = blocks.total(_trial_moments)
-    if len(blocks) == 1:
-        spreads = [float(table.values.std()) for table in blocks.first()]
-    else:
-        spreads = [standard_deviation(*moment) for moment in moments]
-    starts = [start or NoiseModel.symmetric(spread, n_classes, _TRIAL_START_RATE) for spread in spreads]
-    runs = [EMState(model, n, _TRIAL_ITERATIONS, warmup=_TRIAL_WARMUP) for model in starts]
-    while unfinished := {i: (run.model, run.updates_transition) for i, run in enumerate(runs) if not run.done}:
-        statistics = blocks.total(_expected_statistics_of_each, args=(unfinished,))
-        for i, own_statistics in zip(unfinished, statistics, strict=True):
-            runs[i].update(own_statistics)
-    return [run.model.log_likelihood for run in runs]
+    subsample = candidates.subsample(_START_ROWS)
+    starts = [NoiseModel.symmetric(subsample.spreads, candidates.n_classes, rate) for rate in START_RATES]
+    models = [run_em(start, subsample, 40, tol=1e-5, warmup=2) for start in starts]
+    structured = [run_em(start, subsample, 15, tol=1e-5, warmup=2, strengths=WEAKEST) for start in starts[:2]]
+    models += [run_em(model, subsample, 25, tol=1e-5) for model in structured]
+    return refine(max(models, key=lambda model: model.log_evidence(len(candidates))), candidates)
 
 
-def _trial_moments(tables: Sequence[Candidates]) -> tuple[Any, ...]:
-    return len(tables[0]), *(table.value_moments() for table in tables)
-
-
-def _expected_statistics_of_each(
-    tables: Sequence[Candidates], runs: Mapping[int, tuple[NoiseModel, bool]]
-) -> tuple[ExpectedStatistics, ...]:
-    return tuple(expected_statistics(tables[i], model, with_pairs) for i, (model, with_pairs) in runs.items())
-
-
-def _inner_product(a: Floats, b: Floats) -> float:
-    """Σ ab, summed in float64."""
-    return float(np.multiply(a, b).sum(dtype=np.float64))
+def trial_log_likelihood(candidates: Candidates, rate: float | None = None) -> float:
+    """Mean log-likelihood that a few iterations of EM reach, from symmetric noise of this rate: compares views."""
+    blocks = CandidateBlocks.single(candidates)
+    start = NoiseModel.symmetric(blocks.spreads, blocks.n_classes, _TRIAL_START_RATE if rate is None else rate)
+    return run_em(start, blocks, _TRIAL_ITERATIONS, warmup=_TRIAL_WARMUP).log_likelihood

@@ -1,65 +1,118 @@
-"""How many labels have instance-dependent noise, which occurs between classes that look alike."""
+"""Instance-dependent noise: an average over its possible amounts, as labels do not tell how much there is.
 
-from dataclasses import replace
+Errors between samples that look alike are explained as well by classes that overlap a little more: over a wide
+range of rates the likelihood of the labels is flat. A single rate would be a guess. So all rates keep the weight
+that the labels leave them: models with several rates are fitted, and their probabilities are averaged by their
+approximate marginal likelihoods (Bayesian model averaging). What does differ between them is how much structure is
+left for the transition matrix to explain: where errors between classes follow the similarity of the classes, as
+those of people do, models with instance-dependent noise need less of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import log_expit, logsumexp, softmax
 
+from eigenclean.arrays import Float64s, Floats
 from eigenclean.detect.judge.candidate_blocks import CandidateBlocks
+from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.em import run_em
 from eigenclean.detect.judge.noise_model import NoiseModel
-from eigenclean.detect.judge.transition_matrix import TransitionMatrix
+from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
 
-RATES = (0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.4)
+RATES = (0.1, 0.2, 0.3, 0.4)
 SHARPNESSES = (0.5, 0.7)
-MIN_ASYMMETRY = 0.005  # share of the labels from which on errors count as favouring some classes
-MIN_ASYMMETRIC_SHARE, ASYMMETRIC_SHARE_RANGE = 0.1, 0.15  # the same relative to all errors, and until it is certain
-MIN_BREADTH = 0.1  # below it, errors occur between few pairs of classes
-HUMAN_RATE = 0.28  # rate in labels by single annotators (CIFAR-10N), where the likelihood can tell
-PRIOR_STRENGTH = 30.0  # the likelihood overrules the prior by a few nats
-_SUBSAMPLE_ROWS = 20_000  # enough to compare likelihoods
+PRIOR_WITHOUT = 0.5  # prior probability that there is no instance-dependent noise
+_MIN_WEIGHT = 0.005  # models with less are left out
+_SUBSAMPLE_ROWS = 20_000  # enough to compare models
+INTERVAL = 0.9
 
 
-def fit_instance_noise(model: NoiseModel, candidates: CandidateBlocks) -> NoiseModel:
-    """The model with the rate and sharpness of instance-dependent noise of the highest posterior probability.
+@dataclass(frozen=True, eq=False)
+class AveragedNoiseModel:
+    """Noise models with different amounts of instance-dependent noise, and their posterior weights.
 
-    The likelihood alone can tell when the rate is high, and when errors are independent of the instance. In between
-    it is flat: a few errors between look-alikes are explained as well by classes that overlap a little more. Then
-    the prior decides, by the class-conditional part of the noise (see `human_likeness`).
+    Attributes:
+        models: the noise models, of which the first has no instance-dependent noise.
+        weights: posterior probability of each.
     """
+
+    models: Sequence[NoiseModel]
+    weights: Float64s
+
+    @property
+    def instance_noise_rate(self) -> float:
+        """Expected share of the labels with instance-dependent noise."""
+        return float(self.weights @ [model.instance_noise_rate for model in self.models])
+
+    @property
+    def scales(self) -> Float64s:
+        """Expected β, one per view."""
+        return np.asarray(self.weights @ np.stack([model.scales for model in self.models]))
+
+    def posterior(self, candidates: Candidates) -> Floats:
+        """P(y | x, ỹ), m x n."""
+        total = self.weights[0] * self.models[0].posterior(candidates)
+        for weight, model in zip(self.weights[1:], self.models[1:], strict=True):
+            total += weight * model.posterior(candidates)
+        return np.asarray(total)
+
+    def log_odds(self, candidates: Candidates) -> Float64s:
+        """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; it still ranks rows whose probability rounds to 0 or 1."""
+        odds = np.stack([model.log_odds(candidates) for model in self.models])
+        if len(odds) == 1:
+            return np.asarray(odds[0])
+        log_weights = np.log(self.weights)[:, None]
+        right = logsumexp(log_weights + log_expit(odds), axis=0)
+        return np.asarray(right - logsumexp(log_weights + log_expit(-odds), axis=0))
+
+    def overall_transition(self, candidates: CandidateBlocks) -> TransitionMatrix:
+        """The transition matrix of these rows with both kinds of noise."""
+        return TransitionMatrix.from_counts(candidates.total(_posterior_counts, args=(self,)), candidates.n_classes)
+
+    def noise_rate_range(self, candidates: CandidateBlocks, level: float = INTERVAL) -> tuple[float, float]:
+        """The interval of noise rates that labels leave possible.
+
+        Its lower end is a quantile over the models. At its upper end every label would be wrong that another class
+        fits better: classes that do not overlap explain the labels as well as noise that prefers the boundaries.
+        """
+        *sums, disagreeing = candidates.total(_sums_of_p_right, args=(self.models,))
+        rates = 1.0 - np.array(sums) / len(candidates)
+        order = np.argsort(rates)
+        cumulative = np.cumsum(self.weights[order])
+        tail = (1.0 - level) / 2
+        low, high = np.searchsorted(cumulative, [tail, 1.0 - tail - 1e-9])
+        highest = max(float(rates[order[min(high, len(rates) - 1)]]), disagreeing / len(candidates))
+        return float(rates[order[low]]), highest
+
+
+def average_over_instance_noise(model: NoiseModel, candidates: CandidateBlocks) -> AveragedNoiseModel:
+    """Fit models with several rates and sharpnesses of instance-dependent noise, and weight them."""
     subsample = candidates.subsample(_SUBSAMPLE_ROWS)
-    human = human_likeness(model.transition)
-    without = run_em(model, subsample, 100, tol=1e-7)  # converged, or the others would gain by iterations alone
-    best, best_objective = without, _log_posterior(without, len(subsample), human)
+    n = len(subsample)
+    without = run_em(model, subsample, 60, tol=1e-7)  # converged, or the others would gain by iterations alone
+    models, log_weights = [without], [np.log(PRIOR_WITHOUT) + without.log_evidence(n)]
+    log_prior = np.log((1 - PRIOR_WITHOUT) / len(RATES) / len(SHARPNESSES))
     for sharpness in SHARPNESSES:
         trial = replace(without, sharpness=sharpness)
         for rate in RATES:
-            trial = run_em(replace(trial, instance_noise_rate=rate), subsample, 8, tol=1e-7)
-            objective = _log_posterior(trial, len(subsample), human)
-            if objective > best_objective:
-                best, best_objective = trial, objective
-    return run_em(best, candidates, 10)
+            trial = run_em(replace(trial, instance_noise_rate=rate), subsample, 12, tol=1e-7)
+            models.append(trial)
+            log_weights.append(log_prior + trial.log_evidence(n))
+    weights = softmax(np.array(log_weights))
+    kept = np.flatnonzero((weights >= _MIN_WEIGHT) | (np.arange(len(weights)) == 0))
+    fitted = [models[i] if n == len(candidates) else run_em(models[i], candidates, 4) for i in kept]
+    return AveragedNoiseModel(fitted, np.asarray(weights[kept] / weights[kept].sum()))
 
 
-def human_likeness(transition: TransitionMatrix) -> float:
-    """From 0 to 1, how much class-conditional noise looks like errors of people rather than of a program.
-
-    People favour some wrong classes, but err between nearly all of them. Noise that is spread evenly, or that
-    occurs only between the classes of a rule, comes from a program.
-    """
-    asymmetric_share = transition.asymmetry / max(transition.noise_rate, 1e-9)
-    factors = (
-        transition.asymmetry / MIN_ASYMMETRY,
-        (asymmetric_share - MIN_ASYMMETRIC_SHARE) / ASYMMETRIC_SHARE_RANGE,
-        transition.breadth / MIN_BREADTH,
-    )
-    return float(np.prod(np.clip(factors, 0, 1)))
+def _posterior_counts(candidates: Candidates, model: AveragedNoiseModel) -> PairCounts:
+    return candidates.sum_per_pair(model.posterior(candidates))
 
 
-def log_prior(rate: float, human: float) -> float:
-    """Log-prior of the rate of instance-dependent noise; without a trace of people it is twice as strong."""
-    rate, expected = max(rate, 0.005), HUMAN_RATE * human
-    return PRIOR_STRENGTH * (2.0 - human) * float(expected * np.log(rate) + (1 - expected) * np.log(1 - rate))
-
-
-def _log_posterior(model: NoiseModel, n: int, human: float) -> float:
-    return n * model.log_likelihood + log_prior(model.instance_noise_rate, human)
+def _sums_of_p_right(candidates: Candidates, models: Sequence[NoiseModel]) -> tuple[float, ...]:
+    """Expected numbers of right labels by each model, and the number of labels that another class fits better."""
+    given = candidates.given_entries
+    sums = [float(model.posterior(candidates)[given].sum(dtype=np.float64)) for model in models]
+    prior = models[0].prior(candidates)
+    return *sums, float(np.count_nonzero(prior[given] < prior.max(axis=0)))

@@ -1,169 +1,285 @@
-"""The judge: P(label right) by cross-fitted linear discriminants and EM for a model of the label noise.
+"""The judge: P(label right) by several cross-fitted views of the features and one model of the label noise.
 
-The algorithm, in the order of `Judge._learn_blocks`:
+The algorithm, in the order of `Judge._fit_rows`:
 
 1. *Scan.* Every row gets a hash of its content, and with it a fold. Cross-fitting by content keeps copies of a row
    in one fold and finds the fold of a row again, in any order and on any machine.
-2. *Normalise.* Rows are scaled to unit length and centred, after square roots if no value is negative. Few rows
-   with many columns are given by their coordinates in the space that they span.
-3. *Moments.* One second moment per fold, and class sums per fold. Moments of the other folds are total minus fold.
-4. *Discriminants.* Each fold is scored by a linear discriminant analysis with a shrunken covariance, computed from
-   the moments of the other folds. The amount of shrinkage is the one under which the given labels are most likely.
-5. *Noise model.* EM on the given labels calibrates the discriminants and estimates the transition matrix.
-6. *Reassign.* Rows whose label is probably wrong are distributed over the classes by their posterior, class sums
-   are computed again, and steps 4 and 5 are repeated until the noise rate settles.
-7. *Instance-dependent noise.* Its rate is estimated once, at the end.
-8. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
+2. *Views.* A view gives log-scores of all classes, each row's from the labels of other folds. `linear` and `kernel`
+   are linear discriminants, of prepared rows and of their random Fourier features; they need nothing but moments of
+   the folds. `neighbours` and `trees` need all rows in memory. How rows are prepared, the bandwidth of the kernel
+   and the amounts of shrinkage are those under which the given labels are most likely, out of sample.
+3. *Noise model.* EM on the given labels weights and calibrates the views and estimates the transition matrix.
+4. *Correct.* Labels that are probably wrong are replaced by their posterior in the class sums, and steps 2 and 3
+   are repeated while labels that were not used become more likely. Sums that judge a fold do not depend on its
+   labels.
+5. *Instance-dependent noise.* Models with several rates of it are averaged.
+6. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
 
-Everything is a sum over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
+Moments are sums over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
 """
 
 from functools import partial
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
-from eigenclean.detect.blocks import Blocks, block_rows
+from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
-from eigenclean.detect.folds import content_folds
+from eigenclean.detect.folds import canonical_order, content_folds, content_hash, folds_of_hashes
 from eigenclean.detect.judge.block_statistics import (
     add_moments,
-    add_reassigned,
     log_odds,
-    normalise,
+    prepare,
     suggest,
-    sum_p_right,
-    zero_class_sums,
+    sum_right_per_class,
     zero_moments,
 )
-from eigenclean.detect.judge.candidate_blocks import CandidateBlocks, RowSample
-from eigenclean.detect.judge.candidates import Candidates
+from eigenclean.detect.judge.candidate_blocks import MAX_SAMPLE, RowSample
+from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
-from eigenclean.detect.judge.em import fit_noise_model, refine
-from eigenclean.detect.judge.instance_noise import fit_instance_noise
-from eigenclean.detect.judge.noise_model import NoiseModel
-from eigenclean.detect.judge.shrinkage import ShrinkageSearch
+from eigenclean.detect.judge.guards import FitFacts, cautions
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, average_over_instance_noise
+from eigenclean.detect.judge.rounds import FittedRound, RoundFitter
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
-from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowNormalizer, UnitRows, scan_block
+from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowMap, RowNormalizer, UnitRows, scan_block
+from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, MOMENT_VIEWS
+from eigenclean.detect.judge.views.base import FixedScores, FixedView, LabelledRows
+from eigenclean.detect.judge.views.probabilities import check_probabilities
+from eigenclean.detect.judge.views.selection import (
+    MAX_COMPARED_CLASSES,
+    SAMPLE_ROWS,
+    SampledRows,
+    check_views,
+    choose_kernel,
+    choose_row_map,
+    fitting_views,
+)
 from eigenclean.errors import InvalidOption
-from eigenclean.progress import track
+from eigenclean.evidence import EvidenceKind
 
-NOISE_RATE_TOLERANCE = 0.002  # rounds end when the noise rate changes by less
+
+class _Whole(NamedTuple):
+    """All rows in memory, for views that need them at once."""
+
+    features: Array
+    codes: Ints
+    weight: Float64s | None
 
 
 class Judge(BlockDetector):
-    """P(label right) from class moments, out of sample, with an unknown label noise.
+    """P(label right) from several views of the features, out of sample, with an unknown label noise.
 
     Class means and one shared covariance give linear discriminants: the model under which FINE's theorem holds,
-    with all directions instead of one. Each row is scored by the moments of the folds that it is not in. A model of
-    the noise, with a transition matrix for class-conditional errors and a rate of instance-dependent errors, is
-    fitted by EM on the given labels alone. The posterior of the right label gives P(right), the suggestion and the
-    transition matrix.
+    with all directions instead of one. Other views see what is not linear. Each row is scored by the labels of the
+    folds that it is not in. A model of the noise, with a transition matrix for class-conditional errors and an
+    unknown rate of instance-dependent errors, is fitted by EM on the given labels alone. The posterior of the right
+    label gives P(right), the suggestion and the transition matrix.
 
     Args:
+        views: names of views with commas between: linear, kernel, neighbours, trees; or probabilities alone, if the
+            features are predicted probabilities of the sorted classes. "auto" takes those that fit the data.
         n_folds: a row is scored by the other folds; its fold depends on its content alone.
         rounds: how often class sums are computed at most, the first time with the given labels and then with labels
-            that are probably wrong reassigned.
+            that are probably wrong corrected.
         threshold: labels are kept when P(right) is strictly above it.
         cut: "posterior"; the score is the log-odds of being right already.
 
     Attributes:
         classes_: sorted labels.
         transition_: K x K, P(given label | right label).
-        shrinkage_: the amount of shrinkage under which the given labels are most likely, out of sample.
-        instance_noise_rate_: share of the labels with instance-dependent noise.
+        view_weights_: for each view, its share of the scores.
+        shrinkages_: for `linear` and `kernel`, the amount of shrinkage.
+        instance_noise_rate_: expected share of the labels with instance-dependent noise.
+        noise_rate_range_: interval of noise rates that the labels leave possible.
         n_rounds_: how often class sums were computed.
+        cautions_: reasons not to believe the numbers, as sentences.
 
     Examples:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
-        >>> wrong = y.copy()
-        >>> wrong[:100] = (wrong[:100] + 1) % 10
-        >>> verdict = Judge().judge(X, wrong)
-        >>> bool(verdict.flagged[:100].mean() > 0.8), bool(verdict.flagged[100:].mean() < 0.05)
+        >>> wrong = np.arange(len(y)) % 20 == 0
+        >>> verdict = Judge().judge(X, np.where(wrong, (y + 1) % 10, y))
+        >>> bool(verdict.flagged[wrong].mean() > 0.9), bool(verdict.flagged[~wrong].mean() < 0.02)
         (True, True)
     """
 
     name: ClassVar[str] = "judge"
-    shrinkage_: float
+    # Features of a network change from epoch to epoch, and its last layer is linear.
+    training_options: ClassVar[dict[str, Any]] = {"views": "linear"}
+    view_weights_: dict[str, float]
+    shrinkages_: dict[str, float]
     instance_noise_rate_: float
+    noise_rate_range_: tuple[float, float]
     n_rounds_: int
+    cautions_: list[str]
     glances_ = RenamedAttribute("instance_noise_rate_")
-    _normalizer: RowNormalizer
-    _discriminants: Discriminants
-    _model: NoiseModel
+    _row_maps: list[RowMap]
+    _fixed_views: list[FixedView]
+    _discriminants: list[Discriminants]
+    _model: AveragedNoiseModel
     _overall_transition: TransitionMatrix
 
     def __init__(
-        self, *, n_folds: int = 5, rounds: int = 40, cut: str | Cut = "posterior", threshold: float = 0.5
+        self,
+        *,
+        views: str = AUTO,
+        n_folds: int = 5,
+        rounds: int = 40,
+        cut: str | Cut = "posterior",
+        threshold: float = 0.5,
     ) -> None:
+        self.views = views
         self.n_folds = n_folds
         self.rounds = rounds
         self.cut = cut
         self.threshold = threshold
 
+    @property
+    def consumes(self) -> EvidenceKind:
+        """Features, or probabilities if these are the only view."""
+        return "probabilities" if str(self.views).strip() == "probabilities" else "features"
+
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
         super().check_options()
-        if self.n_folds < 2:
-            raise InvalidOption(f"Judge: n_folds must be at least 2, got {self.n_folds}")
+        check_views(self.views, by="Judge")
+        if self.n_folds < 3:  # labels of a fold are corrected without it and another one
+            raise InvalidOption(f"Judge: n_folds must be at least 3, got {self.n_folds}")
         if self.rounds < 1:
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
     ) -> BlockScores:
+        return self._fit_rows(features, codes, weights, None)
+
+    def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
+        n_rows = block_rows(X)
+        weights = None if weight is None else split_rows(weight, n_rows)
+        whole = _Whole(X, codes, weight)
+        block_scores = self._fit_rows(split_rows(X, n_rows), split_rows(codes, n_rows), weights, whole)
+        return np.concatenate(list(block_scores.scores))
+
+    def _fit_rows(
+        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None, whole: _Whole | None
+    ) -> BlockScores:
         k, n_folds = len(self.classes_), self.n_folds
         scans = features.map(scan_block).persist()
         statistics = list(scans.map(attrgetter("statistics")))
         row_hashes = scans.map(attrgetter("row_hashes"))
         n = sum(block.n for block in statistics)
+        weight: Blocks[Any] = features.from_items([None] * len(features)) if weights is None else weights
 
-        normalizer = RowNormalizer.of_blocks(features, statistics)
-        self._normalizer = normalizer.projected(features, n)
-        d = self._normalizer.n_columns
-        rows = features.map(normalise, row_hashes, args=(self._normalizer, n_folds))
-        if n * d * statistics[0].itemsize <= CACHE_LIMIT:
+        names = check_views(self.views, by="Judge")
+        if names == ("probabilities",):
+            features.map(check_probabilities, args=(k,)).persist()
+        chosen = RowSample.of(row_hashes, n)
+        sample = self._sample(features, codes, weight, row_hashes, chosen)
+        self._row_maps, moment_names = [], []
+        base: RowMap | None = None
+        if names != ("probabilities",):
+            unit = base = RowNormalizer.of_blocks(features, statistics).projected(features, n)
+            moment_names = [name for name in MOMENT_VIEWS if names is None or name in names]
+            if k <= MAX_COMPARED_CLASSES:
+                base = choose_row_map(sample, unit)
+            elif names is None:
+                moment_names = ["linear"]
+            self._row_maps = [base if name == "linear" else choose_kernel(sample, base) for name in moment_names]
+        self._fixed_views, fixed = self._fit_fixed_views(names, whole, base, features)
+
+        rows = features.map(prepare, row_hashes, args=(self._row_maps, n_folds))
+        widths = [row_map.n_columns for row_map in self._row_maps]
+        if n * sum(widths) * statistics[0].itemsize <= CACHE_LIMIT:
             rows = rows.persist()
+        moments = rows.total(add_moments, codes, weight, initial=partial(zero_moments, n_folds, k, widths))
+        solvers = [
+            DiscriminantSolver(each.second, each.weights, getattr(row_map, "n_dimensions", None))
+            for each, row_map in zip(moments, self._row_maps, strict=True)
+        ]
+        sample_rows = [sample.prepared(row_map) for row_map in self._row_maps]
+        fitter = RoundFitter(
+            rows, codes, fixed, weight, moments, solvers, sample_rows, sample.codes, chosen, n, k
+        )  # fmt: skip
+        last, self.n_rounds_ = fitter.fit(self.rounds)
+        return self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)])
 
-        weight = features.from_items([None] * len(features)) if weights is None else weights
-        second_moments, fold_weights, class_sums = rows.total(
-            add_moments, codes, weight, initial=partial(zero_moments, n_folds, k, d)
-        )
-        solver = DiscriminantSolver(second_moments, fold_weights, normalizer.n_columns)
-        search = ShrinkageSearch(rows, codes, solver, RowSample.of(row_hashes, n), n, k)
-
-        candidates: CandidateBlocks | None = None
-        model: NoiseModel | None = None
-        noise_rate = np.inf
-        for n_rounds in track(range(1, self.rounds + 1), "judging"):
-            if candidates is not None:
-                # With thousands of classes there is no room for two sets of sums, discriminants or candidates:
-                # each is released before the next one is computed.
-                del class_sums, self._discriminants
-                initial = partial(zero_class_sums, n_folds, k, d)
-                class_sums = rows.total(add_reassigned, candidates.blocks, weight, args=(model,), initial=initial)
-                candidates = None
-            self.shrinkage_, self._discriminants, candidates = search.fit(class_sums, model)
-            model = fit_noise_model(candidates) if model is None else refine(model, candidates)
-            self.n_rounds_ = n_rounds
-            previous, noise_rate = noise_rate, _noise_rate(model, candidates)
-            if abs(noise_rate - previous) < NOISE_RATE_TOLERANCE:
-                break
-        assert model is not None and candidates is not None
-
-        self._model = fit_instance_noise(model, candidates)
+    def _finish(self, last: FittedRound, view_names: list[str]) -> BlockScores:
+        candidates = last.candidates
+        self._discriminants = last.discriminants
+        self._model = average_over_instance_noise(last.model, candidates)
         self.instance_noise_rate_ = self._model.instance_noise_rate
+        self.noise_rate_range_ = self._model.noise_rate_range(candidates)
         self._overall_transition = self._model.overall_transition(candidates)
+        counts, right = candidates.total(sum_right_per_class, args=(self._model,))
+        facts = FitFacts(self.classes_, counts, counts - right, self.noise_rate_range_, last.model.log_likelihood)
+        self.cautions_ = cautions(facts)
+        self.shrinkages_ = dict(zip(view_names, last.shrinkages, strict=False))
+        shares = self._model.scales * candidates.subsample(MAX_SAMPLE).spreads
+        shares /= max(float(shares.sum()), 1e-300)
+        self.view_weights_ = {name: float(share) for name, share in zip(view_names, shares, strict=True)}
         args = (self._model,)
         tables = candidates.blocks
         return BlockScores(
             tables.map(log_odds, args=args), lambda flagged, cut: tables.map(suggest, flagged, args=args)
         )
+
+    def _sample(
+        self,
+        features: Blocks[Array],
+        codes: Blocks[Ints],
+        weight: Blocks[Any],
+        row_hashes: Blocks[NDArray[np.uint64]],
+        chosen: RowSample,
+    ) -> SampledRows:
+        """Rows on which choices are made, the same for all engines."""
+        k = len(self.classes_)
+        rows = features.from_items(chosen.first(SAMPLE_ROWS, len(features)))
+        parts = list(features.map(_take, codes, weight, row_hashes, rows))
+        taken, labels, weights, hashes = zip(*parts, strict=True)
+        order = canonical_order(np.concatenate(hashes), np.concatenate(labels))
+        return SampledRows(
+            np.concatenate(taken)[order],
+            np.concatenate(labels)[order],
+            folds_of_hashes(np.concatenate(hashes)[order], self.n_folds),
+            None if weights[0] is None else np.concatenate(weights)[order],
+            k,
+            self.n_folds,
+        )
+
+    def _fit_fixed_views(
+        self, names: tuple[str, ...] | None, whole: _Whole | None, base: RowMap | None, features: Blocks[Array]
+    ) -> tuple[list[FixedView], Blocks[FixedScores]]:
+        if whole is None:
+            asked = [name for name in names or () if name in FIXED_VIEWS]
+            if asked:
+                raise InvalidOption(
+                    f"Judge: view {asked[0]} needs all rows in memory; use --engine memory or views=linear,kernel"
+                )
+            return [], features.from_items([FixedScores()] * len(features))
+        hashes = content_hash(whole.features)
+        folds, k = folds_of_hashes(hashes, self.n_folds), len(self.classes_)
+        order = canonical_order(hashes, whole.codes)
+        labelled = LabelledRows(
+            whole.features[order],
+            whole.codes[order],
+            folds[order],
+            None if whole.weight is None else whole.weight[order],
+            k,
+            self.n_folds,
+            RowNormalizer.of(whole.features) if base is None else base,
+        )
+        wanted = fitting_views(labelled) if names is None else names
+        views = [FIXED_VIEWS[name].fit(labelled) for name in wanted if name in FIXED_VIEWS]
+        scores = FixedScores.of(
+            views, whole.features, folds, nested=bool(self._row_maps) and k <= MAX_DENSE_CLASSES
+        )
+        chunks = row_chunks(len(folds), 1, block_rows(whole.features))
+        return views, features.from_items([scores.take(chunk) for chunk in chunks])
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
@@ -179,8 +295,10 @@ class Judge(BlockDetector):
         return best, share
 
     def _candidates(self, X: Array, codes: Ints) -> Candidates:
-        rows = UnitRows.of(X, content_folds(X, self.n_folds), self._normalizer)
-        return Candidates.of(self._discriminants, rows, codes)
+        folds = content_folds(X, self.n_folds)
+        rows = [UnitRows(X, folds, row_map) for row_map in self._row_maps]
+        fixed = FixedScores.of(self._fixed_views, X, folds)
+        return Candidates.of(list(zip(self._discriminants, rows, strict=True)), codes, fixed.tables)
 
     @property
     def transition_(self) -> Float64s:
@@ -190,11 +308,15 @@ class Judge(BlockDetector):
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         record = super()._made_by(cut)
         record["instance_noise_rate"], record["rounds"] = float(self.instance_noise_rate_), self.n_rounds_
+        record["views"] = {name: round(weight, 4) for name, weight in self.view_weights_.items()}
+        record["noise_rate_range"] = [round(rate, 6) for rate in self.noise_rate_range_]
+        record["cautions"] = list(self.cautions_)
         if len(self.classes_) <= 100:
             record["transition"] = np.round(self.transition_, 4).tolist()
         return record
 
 
-def _noise_rate(model: NoiseModel, candidates: CandidateBlocks) -> float:
-    """The expected share of wrong labels."""
-    return 1.0 - candidates.total(sum_p_right, args=(model,)) / len(candidates)
+def _take(
+    features: Array, codes: Ints, weight: Float64s | None, hashes: NDArray[np.uint64], rows: Ints
+) -> tuple[Array, Ints, Float64s | None, NDArray[np.uint64]]:
+    return features[rows], codes[rows], None if weight is None else weight[rows], hashes[rows]

@@ -1,24 +1,25 @@
 """The noise model of the judge: how right labels depend on features, and given labels on right ones.
 
-With discriminants g(x), right label y and given label ỹ:
+With the scores g_v(x) of the views v, right label y and given label ỹ:
 
-* P(y | x) = softmax(β·g(x) + b): β calibrates discriminants that are too confident, b the sizes of the classes.
-* P(ỹ | y, x) = (1 − c)·T[y, ỹ] + c·softmax(κβ·g(x) + b)[ỹ]: class-conditional noise with transition matrix T, which
-  does not depend on x, and a share c of instance-dependent noise, whose errors are between classes that look alike.
-  There ỹ is drawn from a flatter version of P(y | x), with κ < 1.
+* P(y | x) = softmax(Σ_v β_v·g_v(x) + b): β ≥ 0 says how much each view counts and how confident it may be, and b
+  accounts for the sizes of the classes.
+* P(ỹ | y, x) = (1 − c)·T[y, ỹ] + c·softmax(κ Σ_v β_v·g_v(x) + b)[ỹ]: class-conditional noise with transition matrix
+  T, which does not depend on x, and a share c of instance-dependent noise, whose errors are between classes that
+  look alike. There ỹ is drawn from a flatter version of P(y | x), with κ < 1.
 
 `eigenclean.detect.judge.em` fits the parameters by maximum likelihood of the given labels.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
 from eigenclean.arrays import Float64s, Floats
-from eigenclean.detect.judge.candidate_blocks import CandidateBlocks
 from eigenclean.detect.judge.candidates import Candidates
-from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
+from eigenclean.detect.judge.transition_matrix import TransitionMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class NoiseModel:
     """The parameters of the model.
 
     Attributes:
-        scale: β.
+        scales: β, one per view.
         offsets: b, one per class.
         transition: T.
         instance_noise_rate: c, the share of labels with instance-dependent noise.
@@ -34,7 +35,7 @@ class NoiseModel:
         log_likelihood: mean log-likelihood of the given labels, from the last step of EM.
     """
 
-    scale: float
+    scales: Float64s
     offsets: Float64s
     transition: TransitionMatrix
     instance_noise_rate: float = 0.0
@@ -42,10 +43,10 @@ class NoiseModel:
     log_likelihood: float = -np.inf
 
     @classmethod
-    def symmetric(cls, spread: float, n_classes: int, rate: float) -> "NoiseModel":
-        """Start values: symmetric noise of that rate, for discriminants of that standard deviation."""
-        scale = 1.0 / spread if spread > 0 else 1.0
-        return cls(scale, np.zeros(n_classes), TransitionMatrix.symmetric(n_classes, rate))
+    def symmetric(cls, spreads: Sequence[float], n_classes: int, rate: float) -> "NoiseModel":
+        """Start values: symmetric noise of that rate, for views whose scores have these standard deviations."""
+        scales = np.array([1.0 / spread if spread > 0 else 1.0 for spread in spreads]) / len(spreads)
+        return cls(scales, np.zeros(n_classes), TransitionMatrix.symmetric(n_classes, rate))
 
     def prior(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
         """P(y | x), m x n; with ``sharpness`` below 1, the flatter distribution of instance-dependent labels."""
@@ -69,6 +70,13 @@ class NoiseModel:
         right, joint[given] = joint[given], -np.inf
         return np.asarray(right - logsumexp(joint, axis=0))
 
+    def log_evidence(self, n: int) -> float:
+        """Log marginal likelihood of the labels of ``n`` rows, up to terms that are alike for all models.
+
+        The approximation of Cheeseman and Stutz (1996): structure that T had to learn counts against the model.
+        """
+        return n * self.log_likelihood + self.transition.occam_factor
+
     def label_likelihood(self, candidates: Candidates) -> Floats:
         """P(ỹ | y, x) of the given ỹ for every candidate y, m x n."""
         dtype = candidates.values.dtype
@@ -87,15 +95,12 @@ class NoiseModel:
         """P(ỹ | x) of the given ỹ under instance-dependent noise, n."""
         return np.asarray(self.prior(candidates, self.sharpness)[candidates.given_entries])
 
-    def overall_transition(self, candidates: CandidateBlocks) -> TransitionMatrix:
-        """The transition matrix of these rows with both kinds of noise."""
-        return TransitionMatrix.from_counts(candidates.total(_posterior_counts, args=(self,)), candidates.n_classes)
-
     def _logits(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
-        logits = (sharpness * self.scale) * candidates.values
+        scales = (sharpness * self.scales).astype(candidates.values.dtype)
+        logits = scales[0] * candidates.values[0]
+        for scale, values in zip(scales[1:], candidates.values[1:], strict=True):
+            logits += scale * values
         logits += candidates.broadcast(self.offsets.astype(logits.dtype))
+        if not candidates.has_all_classes:
+            logits[candidates.weakest_entries] += np.log(candidates.n_classes - len(candidates.classes) + 1)
         return np.asarray(logits)
-
-
-def _posterior_counts(candidates: Candidates, model: NoiseModel) -> PairCounts:
-    return candidates.sum_per_pair(model.posterior(candidates))

@@ -1,16 +1,25 @@
-"""The transition matrix T[right, given] = P(given label | right label), estimated from expected counts."""
+"""The transition matrix T[right, given] = P(given label | right label), estimated from expected counts.
 
-from dataclasses import dataclass
+T has K² entries, and most transitions are rare. Its prior is hierarchical: the rates of the classes are Beta
+distributed around the overall rate, and the errors of a class are distributed over the wrong classes by a Dirichlet
+distribution around the uniform one. How strong both are, in units of errors, is estimated from the counts by their
+marginal likelihood (empirical Bayes): T has structure only where the counts have it.
+"""
+
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
 
-from eigenclean.arrays import Float64s
+from eigenclean.arrays import Float64s, Ints
 
-# Pseudo-counts per class and entry, distributed as symmetric noise of the overall rate: T has K² entries, and most
-# of them are rarely observed.
-_PRIOR = 1.0
+# Strengths of the prior that are compared, in errors; under the last one all rates are equal.
+STRENGTHS = (0.3, 1.0, 3.0, 6.0, 10.0, 20.0, 40.0, 80.0, 160.0, 1e4)
+_TINY_ERRORS, _SMALL_START = 1e-3, 0.05
+_MIN_RATE = 1e-4  # of the prior: with a rate of 0 a class could never be seen to have errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,50 +66,151 @@ def all_pair_keys(k: int) -> NDArray[np.int64]:
     return keys
 
 
-@dataclass(frozen=True, eq=False)
-class TransitionMatrix:
-    """T[right, given] = (count + prior) / (total + prior), stored sparsely as the observed counts.
+class Strengths(NamedTuple):
+    """How strong the prior of T is, in units of errors.
 
     Attributes:
-        keys: the observed pairs as right·K + given, sorted.
-        counts: expected number of labels of each pair.
+        rates: of the Beta distribution of the rates of the classes.
+        targets: of the Dirichlet distribution of the classes that errors go to.
+    """
+
+    rates: float = STRENGTHS[-1]
+    targets: float = STRENGTHS[-1]
+
+
+STRONGEST, WEAKEST = Strengths(), Strengths(STRENGTHS[0], STRENGTHS[0])
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionMatrix:
+    """The posterior mean of T, given expected counts; stored sparsely.
+
+    Attributes:
+        keys: the observed pairs of different classes as right·K + given, sorted.
+        errors: expected number of labels of each of these pairs.
         totals: expected number of samples of each right class, K.
-        prior_rate: noise rate of the symmetric prior.
+        rate: the overall noise rate, around which those of the classes vary.
+        strengths: of the prior.
     """
 
     keys: NDArray[np.int64]
-    counts: Float64s
+    errors: Float64s
     totals: Float64s
-    prior_rate: float
+    rate: float
+    strengths: Strengths = STRONGEST
 
     @classmethod
     def symmetric(cls, k: int, rate: float) -> "TransitionMatrix":
-        """Symmetric noise: a share ``rate`` of the labels is drawn uniformly from all classes."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(k), rate)
+        """Symmetric noise: a share ``rate`` of the labels is drawn uniformly from all classes.
+
+        >>> TransitionMatrix.symmetric(2, 0.2).to_dense()
+        array([[0.9, 0.1],
+               [0.1, 0.9]])
+        """
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(k), rate * (k - 1) / k)
 
     @classmethod
-    def from_counts(cls, pairs: PairCounts, k: int) -> "TransitionMatrix":
-        """Estimate from expected counts; the prior is symmetric noise of the same overall rate."""
-        keys, counts = pairs.keys, pairs.counts
-        right, given = np.divmod(keys, k)
-        unchanged = counts[right == given].sum() / max(counts.sum(), 1e-300)
-        rate = min(max((1.0 - unchanged) * k / max(k - 1, 1), 0.0), 1.0)
-        return cls(keys, counts, np.bincount(right, counts, k).astype(np.float64), rate)
+    def from_counts(cls, pairs: PairCounts, k: int, strengths: Strengths | None = None) -> "TransitionMatrix":
+        """Estimate from expected counts; without ``strengths``, those under which the counts are most likely."""
+        right, given = np.divmod(pairs.keys, k)
+        wrong = right != given
+        keys, errors = pairs.keys[wrong], pairs.counts[wrong]
+        totals = np.bincount(right, pairs.counts, k).astype(np.float64, copy=False)
+        rate = min(max(float(errors.sum()) / max(float(totals.sum()), 1e-300), _MIN_RATE), 1.0 - _MIN_RATE)
+        flat = cls(keys, errors, totals, rate)
+        return flat if strengths == flat.strengths else replace(flat, strengths=strengths or flat.best_strengths())
+
+    def best_strengths(self) -> Strengths:
+        """The strengths of the prior with the highest marginal likelihood of the counts."""
+        rates = max(STRENGTHS, key=lambda strength: self._log_evidence_of_rates(strength))
+        k = len(self.totals)
+        if k == 2:  # errors have one class to go to
+            return Strengths(rates)
+        return Strengths(rates, max(STRENGTHS, key=lambda strength: self._log_evidence_of_targets(strength)))
+
+    @property
+    def occam_factor(self) -> float:
+        """Log marginal likelihood of the counts minus their log-likelihood under this T, at most 0.
+
+        Added to the log-likelihood of the labels it gives an approximation of the marginal likelihood of a model
+        (Cheeseman and Stutz, 1996): structure that T had to learn counts against it.
+        """
+        rates = self._row_rates
+        right = self._log_evidence_of_rates(self.strengths.rates)
+        right -= float((self._row_errors * np.log(rates) + self._row_rights * np.log1p(-rates)).sum())
+        if len(self.totals) == 2:
+            return right
+        targets = self._log_evidence_of_targets(self.strengths.targets)
+        return right + targets - float((self.errors * np.log(self._targets(self._right, self.errors))).sum())
 
     def at(self, keys: NDArray[np.int64]) -> Float64s:
         """The entries of T for these pairs."""
         k = len(self.totals)
         right, given = np.divmod(keys, k)
-        prior = np.where(right == given, 1.0 - self.prior_rate, 0.0) + self.prior_rate / k
-        same_keys = keys is self.keys or len(keys) == len(self.keys) == k * k
-        counts = self.counts if same_keys else self._counts_at(keys)
-        return np.asarray((counts + _PRIOR * k * prior) / (self.totals[right] + _PRIOR * k))
+        return np.where(right == given, 1.0 - self._row_rates[right], self._wrong(right, self._errors_at(keys)))
 
-    def _counts_at(self, keys: NDArray[np.int64]) -> Float64s:
+    def _wrong(self, right: Ints, errors: Float64s) -> Float64s:
+        return np.asarray(self._row_rates[right] * self._targets(right, errors))
+
+    def _targets(self, right: Ints, errors: Float64s) -> Float64s:
+        """Share of the errors of class ``right`` that goes to a class with so many ``errors``."""
+        strength = self.strengths.targets
+        uniform = strength / max(len(self.totals) - 1, 1)
+        return np.asarray((errors + uniform) / (self._row_errors[right] + strength))
+
+    def _errors_at(self, keys: NDArray[np.int64]) -> Float64s:
         if len(self.keys) == 0:
             return np.zeros(len(keys))
         index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[index] == keys, self.counts[index], 0.0)
+        return np.where(self.keys[index] == keys, self.errors[index], 0.0)
+
+    @cached_property
+    def _right(self) -> Ints:
+        return np.asarray(self.keys // len(self.totals))
+
+    @cached_property
+    def _row_errors(self) -> Float64s:
+        k = len(self.totals)
+        return np.bincount(self._right, self.errors, k).astype(np.float64, copy=False)
+
+    @cached_property
+    def _row_rights(self) -> Float64s:
+        return np.asarray(np.maximum(self.totals - self._row_errors, 0.0))
+
+    @cached_property
+    def _row_rates(self) -> Float64s:
+        """The noise rate of each class."""
+        pseudo = self.strengths.rates / max(self.rate, _MIN_RATE)
+        return np.asarray(
+            (self._row_errors + self.strengths.rates) / (self._row_errors + self._row_rights + pseudo)
+        )
+
+    def _log_evidence_of_rates(self, strength: float) -> float:
+        """Log-likelihood of the numbers of errors of the classes, rates integrated out (beta-binomial)."""
+        pseudo = strength / max(self.rate, _MIN_RATE)
+        errors, rights, rest = self._row_errors, self._row_rights, pseudo - strength
+        terms = gammaln(errors + strength) + gammaln(rights + rest) - gammaln(errors + rights + pseudo)
+        constant = float(gammaln(strength) + gammaln(rest) - gammaln(pseudo))
+        return float(terms.sum()) - len(self.totals) * constant
+
+    def _log_evidence_of_targets(self, strength: float) -> float:
+        """Log-likelihood of where errors go, their distribution integrated out (Dirichlet-multinomial)."""
+        uniform = strength / (len(self.totals) - 1)
+        rows = gammaln(strength) - gammaln(self._row_errors + strength)
+        return float(rows.sum()) + self._log_rising(uniform)
+
+    def _log_rising(self, start: float) -> float:
+        """Σ log Γ(errors + start) / Γ(start): with many classes most errors are tiny, and Γ is costly."""
+        tiny, large = self._tiny_errors
+        total = float(gammaln(large + start).sum()) - len(large) * float(gammaln(start))
+        if start > _SMALL_START:
+            return total + float(tiny.sum()) * float(digamma(start))
+        return total - float(np.log1p(tiny / start).sum())  # Γ(x) is nearly 1 / x
+
+    @cached_property
+    def _tiny_errors(self) -> tuple[Float64s, Float64s]:
+        is_tiny = self.errors < _TINY_ERRORS
+        return self.errors[is_tiny], self.errors[~is_tiny]
 
     def to_dense(self) -> Float64s:
         """T as a new K x K array."""
@@ -110,36 +220,14 @@ class TransitionMatrix:
     def dense(self) -> Float64s:
         """T as a K x K array, computed once and shared: not to be changed."""
         k = len(self.totals)
-        return self.at(all_pair_keys(k)).reshape(k, k)
+        if len(self.keys) < k * (k - 1):
+            return self.at(all_pair_keys(k)).reshape(k, k)
+        dense = np.empty(k * k)
+        dense[self.keys] = self._wrong(self._right, self.errors)
+        dense[:: k + 1] = 1.0 - self._row_rates
+        return dense.reshape(k, k)
 
     @property
     def noise_rate(self) -> float:
         """Share of the labels that are wrong."""
-        right, given = np.divmod(self.keys, max(len(self.totals), 1))
-        return float(self.counts[right != given].sum()) / max(float(self.totals.sum()), 1e-300)
-
-    @property
-    def asymmetry(self) -> float:
-        """Share of the labels that went to favoured wrong classes, beyond symmetric noise and chance.
-
-        If K - 1 counts differ by chance only, those above the mean exceed it by 0.4 standard deviations per count.
-        """
-        k = len(self.totals)
-        right, given = np.divmod(self.keys, k)
-        off_diagonal = right != given
-        wrong = np.bincount(right[off_diagonal], self.counts[off_diagonal], k)
-        uniform = wrong / max(k - 1, 1)
-        excess = np.maximum(self.counts[off_diagonal] - uniform[right[off_diagonal]], 0.0).sum()
-        by_chance = 0.4 * (k - 1) * np.sqrt(uniform).sum()
-        return max(float(excess - by_chance), 0.0) / max(float(self.totals.sum()), 1e-300)
-
-    @property
-    def breadth(self) -> float:
-        """Median off-diagonal rate divided by the mean one: near 0 if errors occur between few pairs only."""
-        k = len(self.totals)
-        right, given = np.divmod(self.keys, k)
-        off_diagonal = right != given
-        rates = self.counts[off_diagonal] / np.maximum(self.totals[right[off_diagonal]], 1e-300)
-        unobserved = k * (k - 1) - len(rates)
-        median = np.median(np.concatenate([rates, np.zeros(unobserved)])) if unobserved < len(rates) else 0.0
-        return float(median) * k * (k - 1) / max(float(rates.sum()), 1e-300)
+        return float(self.errors.sum()) / max(float(self.totals.sum()), 1e-300)

@@ -1,9 +1,9 @@
-"""Rows normalised to unit length and centred, grouped by fold, and sums over them."""
+"""Rows normalised for linear discriminants, grouped by fold, and sums over them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,11 @@ class RowNormalizer:
         """Columns of the normalised rows."""
         return len(self.centre if self.basis is None else self.basis)
 
+    @property
+    def n_dimensions(self) -> int:
+        """Dimensions of the space in which the rows vary: more than columns if these are coordinates in a basis."""
+        return len(self.centre)
+
     def projected(self, features: Blocks[Array], n: int) -> "RowNormalizer":
         """The same with coordinates in the space of the rows, if ``n`` rows have at least twice as many columns.
 
@@ -161,6 +166,19 @@ def hash_columns(rows: Floats) -> Floats:
     return np.asarray(np.add.reduceat(shuffled, starts, axis=1))
 
 
+class RowMap(Protocol):
+    """How rows of features are prepared for linear discriminants."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the prepared rows."""
+        ...
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Prepare all rows, or these ``rows``."""
+        ...
+
+
 @dataclass(frozen=True)
 class UnitRows:
     """Normalised rows of a block, by fold.
@@ -173,10 +191,10 @@ class UnitRows:
 
     features: Array
     folds: Ints
-    normalizer: RowNormalizer
+    normalizer: RowMap
 
     @classmethod
-    def of(cls, features: Array, folds: Ints, normalizer: RowNormalizer | None = None) -> "UnitRows":
+    def of(cls, features: Array, folds: Ints, normalizer: RowMap | None = None) -> "UnitRows":
         """Fit the normalizer to these very rows unless it is given."""
         return cls(features, folds, RowNormalizer.of(features) if normalizer is None else normalizer)
 
@@ -199,9 +217,8 @@ class UnitRows:
             block = self._cache[number] if self._fits_cache else self.normalizer.apply(self.features, rows)
             yield fold, rows, block
 
-    def only(self, folds: list[int]) -> "UnitRows":
-        """The rows of these folds."""
-        rows = np.flatnonzero(np.isin(self.folds, folds))
+    def take(self, rows: Ints) -> "UnitRows":
+        """These rows."""
         return UnitRows(self.features[rows], self.folds[rows], self.normalizer)
 
     @cached_property

@@ -3,7 +3,7 @@
 from typing import Any
 
 from eigenclean.metrics.certainty import CERTAINTY_BANDS, count_by_certainty
-from eigenclean.metrics.noise_rate import noise_rate_interval
+from eigenclean.metrics.noise_rate import verdict_interval
 from eigenclean.report.formatting import count, in_ten, percent, plural, probability
 from eigenclean.report.sections.base import ReportInput
 
@@ -20,7 +20,7 @@ def headline(inputs: ReportInput) -> dict[str, Any]:
         "n_flagged": n_flagged,
         "flagged_share": n_flagged / n if n else 0.0,
         "noise_rate": float(p_wrong.mean()) if n else 0.0,
-        "noise_interval": list(noise_rate_interval(1.0 - p_wrong)),
+        "noise_interval": list(verdict_interval(inputs.verdict)),
         "expected_right": expected_right,
         "expected_missed": expected_missed,
         "sentence": _sentence(n, n_flagged),

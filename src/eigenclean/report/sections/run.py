@@ -20,13 +20,14 @@ def run_facts(inputs: ReportInput) -> dict[str, Any]:
     if isinstance(facts["command"], list | tuple):
         facts["command"] = shlex.join(map(str, facts["command"]))
     notes = made_by.get("notes") or []
+    notes = [*([notes] if isinstance(notes, str) else notes), *(made_by.get("cautions") or [])]
     return {
         **{key: None if value is None else plain(value, 2000) for key, value in facts.items()},
         "seconds": finite(facts["seconds"]),
         "method": plain(made_by.get("method", "unknown")),
         "parameters": {plain(key): setting(value) for key, value in (made_by.get("parameters") or {}).items()},
         "threshold": finite(made_by.get("threshold")),
-        "notes": [plain(note, 1000) for note in ([notes] if isinstance(notes, str) else notes)],
+        "notes": [plain(note, 1000) for note in notes],
         "verdict_hash": verdict_hash(inputs.verdict),
     }
 

@@ -1,15 +1,14 @@
 """The figures of one detector on one case of `eigenclean bench quality`."""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.metrics import f1_score
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS, at_most_false_flags
-from eigenclean.metrics import noise_rate_interval, score_verdict
+from eigenclean.metrics import score_verdict, verdict_interval
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.quality.baseline import judge_with_baseline
 from eigenclean_lab.bench.quality.case import Case
@@ -69,12 +68,8 @@ def hits(verdict: Verdict, is_clean: Bools) -> float | None:
 
 
 def interval_figures(verdict: Verdict, noise_rate: float) -> dict[str, float | None]:
-    """Whether the interval of the noise rate holds the true rate, and its width.
-
-    The verdict may bring an interval of its own; else it is the one that the report shows.
-    """
-    made_by: Mapping[str, Any] = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
-    low, high = made_by.get("noise_rate_interval") or noise_rate_interval(verdict.p_clean)
+    """Whether the interval of the noise rate that the report shows holds the true rate, and its width."""
+    low, high = verdict_interval(verdict)
     return {"rate_in_interval": float(low <= noise_rate <= high), "interval_width": float(high - low)}
 
 

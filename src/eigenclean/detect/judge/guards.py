@@ -1,0 +1,73 @@
+"""Sentences about what labels alone cannot tell; they come with the verdict."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from eigenclean.arrays import Array, Float64s, Ints, preview
+
+MANY_WRONG = 0.4  # noise rate above which the classes may be confused with each other
+FEW_ROWS = 10  # of a class
+MIN_GAIN = 0.01  # of the mean log-likelihood, by which views must be better than the shares of the classes
+OPEN_RANGE = 0.05  # share of the labels about which nothing can be said without a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class FitFacts:
+    """What a fit of the judge has come to.
+
+    Attributes:
+        classes: the labels.
+        counts: number of rows of each class.
+        wrong: expected number of wrong labels of each class.
+        noise_rate_range: rates that the labels leave possible.
+        log_likelihood: mean log-likelihood of the given labels, out of sample.
+    """
+
+    classes: Array
+    counts: Ints
+    wrong: Float64s
+    noise_rate_range: tuple[float, float]
+    log_likelihood: float
+
+
+def cautions(facts: FitFacts) -> list[str]:
+    """One sentence for each reason not to believe the numbers.
+
+    >>> facts = FitFacts(np.array(["a", "b"]), np.array([50, 50]), np.array([30.0, 1.0]), (0.3, 0.32), -0.2)
+    >>> cautions(facts)
+    ['more than half of the labels of class a look wrong: look at some of them before you believe it']
+    """
+    n, counts = int(facts.counts.sum()), np.maximum(facts.counts, 1)
+    rate = float(facts.wrong.sum()) / max(n, 1)
+    sentences = []
+    shares = facts.counts / max(n, 1)
+    if facts.log_likelihood < float(xlogy(shares, shares).sum()) + MIN_GAIN:
+        sentences.append("the features do not predict the labels better than the sizes of the classes do")
+    if rate > MANY_WRONG:
+        sentences.append(
+            f"{100 * rate:.0f} % of the labels look wrong: above {100 * MANY_WRONG:.0f} % it is not certain "
+            "which class is which"
+        )
+    mostly_wrong = facts.wrong / counts > 0.5
+    if mostly_wrong.any():
+        name = preview(facts.classes[mostly_wrong], 4)
+        word = "class" if np.count_nonzero(mostly_wrong) == 1 else "classes"
+        sentences.append(
+            f"more than half of the labels of {word} {name} look wrong: look at some of them before you believe it"
+        )
+    small = facts.counts < FEW_ROWS
+    if small.any():
+        number = int(np.count_nonzero(small))
+        sentences.append(
+            f"{number} of {len(small)} classes {'has' if number == 1 else 'have'} fewer than {FEW_ROWS} rows: "
+            "little can be said about their labels"
+        )
+    open_labels = facts.noise_rate_range[1] - rate
+    if open_labels > OPEN_RANGE:
+        sentences.append(
+            f"another class fits up to {100 * open_labels:.0f} % more of the labels better: whether these are "
+            "wrong, or the classes overlap, labels alone cannot tell"
+        )
+    return sentences

@@ -1,0 +1,99 @@
+"""Other ways to prepare rows for linear discriminants: standardised columns, and random Fourier features."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working_dtype
+from eigenclean.detect.judge.unit_rows import RowMap
+
+MAX_STANDARDISED = 2048  # columns, as for rows of unit length
+_CLIP = 8.0  # standard deviations: one absurd value must not take the whole second moment
+_CHUNK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class StandardizedColumns:
+    """Columns with mean 0 and standard deviation 1, as for tables whose columns have different units.
+
+    Attributes:
+        means: of the columns.
+        deviations: of the columns; 1 for a constant column.
+    """
+
+    means: Float64s
+    deviations: Float64s
+
+    @classmethod
+    def of(cls, features: Array) -> "StandardizedColumns":
+        """Fit to some rows."""
+        rows = features.astype(np.float64)
+        deviations = rows.std(axis=0)
+        return cls(rows.mean(axis=0), np.where(deviations > 1e-12 * np.abs(rows).max(axis=0), deviations, 1.0))
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the prepared rows."""
+        return len(self.means)
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Standardise all rows, or these ``rows``."""
+        dtype = working_dtype(features.dtype)
+        block = features if rows is None else features[rows]
+        standardized = (block.astype(np.float64) - self.means) / self.deviations
+        return np.clip(standardized, -_CLIP, _CLIP).astype(dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FourierFeatures:
+    """Random Fourier features of a Gaussian kernel (Rahimi and Recht, 2007) on prepared rows.
+
+    Linear discriminants of these features are non-linear in the rows, and still sums over rows.
+
+    Attributes:
+        base: prepares the rows first.
+        bandwidth: of the kernel, in the units of the prepared rows.
+        n_features: number of features.
+        centre: subtracted mean; 0 before it is known.
+    """
+
+    base: RowMap
+    bandwidth: float
+    n_features: int
+    centre: Float64s | float = 0.0
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the prepared rows."""
+        return self.n_features
+
+    @cached_property
+    def _frequencies(self) -> Float64s:
+        rng = np.random.default_rng(0)  # the same for all engines
+        return rng.standard_normal((self.base.n_columns, self.n_features // 2)) / self.bandwidth
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Fourier features of all rows, or of these ``rows``."""
+        n = len(features) if rows is None else len(rows)
+        dtype = working_dtype(features.dtype)
+        out = np.empty((n, self.n_features), dtype)
+        frequencies, half = self._frequencies.astype(dtype), self.n_features // 2
+        for chunk in row_chunks(n, 4 * max(features.shape[1], self.n_features), _CHUNK_BYTES):
+            prepared = self.base.apply(features[chunk]) if rows is None else self.base.apply(features, rows[chunk])
+            angles = prepared @ frequencies
+            np.cos(angles, out=out[chunk, :half])
+            np.sin(angles, out=out[chunk, half:])
+        out *= np.sqrt(2.0 / self.n_features)
+        out -= np.asarray(self.centre, dtype=dtype)
+        return out
+
+
+def typical_distance(rows: Floats) -> float:
+    """Root mean square distance between two random rows: the unit for the bandwidth of a kernel.
+
+    >>> typical_distance(np.array([[0.0, 1.0], [2.0, 1.0]]))  # half of all pairs are two copies of a row
+    1.4142135623730951
+    """
+    variance = float(rows.var(axis=0, dtype=np.float64).sum())
+    return float(np.sqrt(2.0 * variance)) if variance > 0 else 1.0

@@ -1,0 +1,19 @@
+"""The table of views. A view gives, for every row, out-of-sample log-scores of the classes.
+
+`linear` and `kernel` need nothing but sums over rows, so they work on data of any size. The others are *fixed*:
+they are computed once, from the given labels, and need all rows at once.
+"""
+
+from eigenclean.detect.judge.views.base import FixedView
+from eigenclean.detect.judge.views.neighbours import Neighbours
+from eigenclean.detect.judge.views.probabilities import Probabilities
+from eigenclean.detect.judge.views.trees import Trees
+
+MOMENT_VIEWS = ("linear", "kernel")
+FIXED_VIEWS: dict[str, type[FixedView]] = {
+    "neighbours": Neighbours,
+    "trees": Trees,
+    "probabilities": Probabilities,
+}
+VIEWS = (*MOMENT_VIEWS, *FIXED_VIEWS)
+AUTO = "auto"
