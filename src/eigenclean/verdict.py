@@ -151,6 +151,10 @@ class Verdict:
         rows = np.flatnonzero(self.flagged)
         return rows[np.argsort(self.rank[rows])][:most]
 
+    def most_doubtful(self, most: int = 20) -> Ints:
+        """Row numbers of the labels with the lowest P(right), worst first, whether they are flagged or not."""
+        return np.argsort(self.rank)[:most]
+
     def per_class(self) -> list[dict[str, Any]]:
         """For each given class: its size, how many labels look wrong, and the estimated noise rate."""
         classes, codes = encode_labels(self.labels)

@@ -21,8 +21,8 @@ SINGLE = [name for name in DETECTORS if name != "vote"]  # which asks the others
 
 
 def make(name: str) -> Detector:
-    """The detector; the judge with few rounds, because so few samples make it take all of them."""
-    return detector(name, rounds=3) if name == "judge" else detector(name)
+    """The detector; the judge with the views that streams have, and few rounds: so few samples make it take all."""
+    return detector(name, rounds=3, views="linear,kernel") if name == "judge" else detector(name)
 
 
 def samples(dtype: Any = np.float64, *, signed: bool = True, d: int = 6) -> tuple[Array, Array]:

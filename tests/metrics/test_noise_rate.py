@@ -10,8 +10,9 @@ from scipy.stats import binomtest
 
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.metrics import noise_rate_interval
+from eigenclean.metrics import noise_rate_interval, verdict_interval
 from eigenclean.metrics.noise_rate import noise_rate_intervals, wilson_interval
+from eigenclean.verdict import Verdict
 
 probabilities = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=60)
 Z = 1.6448536269514722
@@ -136,3 +137,27 @@ def test_a_higher_level_is_wider() -> None:
     ends = [noise_rate_interval(p, level) for level in (0.5, 0.9, 0.99)]
     assert ends[0][0] > ends[1][0] > ends[2][0]
     assert ends[0][1] < ends[1][1] < ends[2][1]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ((0.0, 0.5), (0.0, 0.5)),
+        ([0.1, 0.11], None),  # narrower than what the probabilities leave open
+        (["a", "b"], None),
+        ([0.5], None),
+        ([0.5, float("nan")], None),
+        ("01", None),
+        (None, None),
+    ],
+)
+def test_the_interval_of_a_verdict_holds_the_recorded_range(
+    recorded: object, expected: tuple[float, float] | None
+) -> None:
+    n = 100
+    p_clean = np.where(np.arange(n) < 10, 0.05, 0.98)
+    labels = np.zeros(n, dtype=int)
+    verdict = Verdict(
+        np.arange(n), labels, p_clean, p_clean, p_clean < 0.5, labels, p_clean, {"noise_rate_range": recorded}
+    )
+    assert verdict_interval(verdict) == pytest.approx(expected or noise_rate_interval(p_clean))

@@ -11,6 +11,7 @@ import pytest
 from eigenclean.errors import InvalidData
 from eigenclean.metrics import noise_rate_interval
 from eigenclean.report import summarize
+from eigenclean.report.html import render
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]
@@ -94,6 +95,16 @@ def test_suspects_are_the_worst_in_order(make: Make) -> None:
     assert [card["p_wrong"] for card in cards] == pytest.approx([1 - verdict.p_clean[i] for i in order[:60]])
 
 
+def test_without_flags_the_most_doubtful_labels_are_shown(make: Make) -> None:
+    p_clean = np.linspace(0.99, 0.6, 40)
+    verdict = make(n=40, flagged=np.zeros(40, dtype=bool), p_clean=p_clean)
+    shown = summarize(verdict)["suspects"]
+    assert [card["p_wrong"] for card in shown["cards"]] == pytest.approx((1 - p_clean[::-1][:20]).tolist())
+    assert shown["n_flagged"] == 0 and all(card["suggested"] is None for card in shown["cards"])
+    page = render(summarize(verdict))
+    assert "The most doubtful labels" in page and "No label is flagged. These 20 have" in page
+
+
 def test_run_tells_how_to_run_again(make: Make) -> None:
     run = summarize(make(), run={"command": ["eigenclean", "detect", "my data.npz"], "seconds": 2})["run"]
     assert run["command"] == "eigenclean detect 'my data.npz'"
@@ -105,7 +116,7 @@ def test_run_tells_how_to_run_again(make: Make) -> None:
     ("n_flagged", "n", "sentence"),
     [
         (0, 0, "There are no labels to judge"),
-        (0, 3, "None of the 3 labels looks wrong"),
+        (0, 3, "None of the 3 labels is surely wrong"),
         (3, 3, "All 3 labels look wrong"),
         (1, 4, "1 of 4 labels looks wrong — about 25 %"),
         (2, 1000, "2 of 1 000 labels look wrong — about 0.2 %"),

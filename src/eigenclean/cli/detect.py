@@ -153,8 +153,9 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
     """The headline and the most suspicious classes."""
     n, flagged = summary["n_samples"], summary["n_flagged"]
     low, high = summary["estimated_noise_rate_interval"]
+    found = f"{flagged} of {n} labels look wrong ({fixed_percent(flagged / max(n, 1))})"
     say(
-        f"{flagged} of {n} labels look wrong ({fixed_percent(flagged / max(n, 1))}); "
+        f"{found if flagged else f'None of {n} labels is surely wrong'}; "
         f"estimated noise rate {fixed_percent(summary['estimated_noise_rate'])} "
         f"({100 * low:.1f} to {fixed_percent(high)}); "
         f"{summary['method']}, {summary['seconds']:.1f} s"
@@ -167,5 +168,7 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
     console.print(shown, markup=False)
     if len(classes) > max_classes:
         say(f"… and {len(classes) - max_classes} more classes in summary.json")
+    if summary.get("most_doubtful"):
+        say(f"The most doubtful labels: {', '.join(str(name)[:60] for name in summary['most_doubtful'])}")
     for caution in summary.get("cautions", ()):
         say(f"Caution: {caution}.")

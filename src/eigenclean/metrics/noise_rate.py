@@ -65,12 +65,28 @@ def verdict_interval(verdict: Verdict, level: float = LEVEL) -> tuple[float, flo
     """Interval for the share of wrong labels of a verdict: by its probabilities, and what its detector left open.
 
     Labels alone do not always tell how many of them are wrong. A detector that knows the range of rates that they
-    leave possible records it as ``noise_rate_range``, and the interval is at least as wide.
+    leave possible records it as ``noise_rate_range``, and the interval is at least as wide. An unknown probability
+    counts as one half.
+
+    >>> labels, p_clean = np.array([0, 1]), np.array([0.9, 0.8])
+    >>> never = np.zeros(2, dtype=bool)
+    >>> facts = {"noise_rate_range": [0.0, 1.0]}
+    >>> verdict_interval(Verdict(labels, labels, p_clean, p_clean, never, labels, p_clean, facts))
+    (0.0, 1.0)
     """
-    low, high = noise_rate_interval(verdict.p_clean, level)
+    p_clean = np.nan_to_num(np.asarray(verdict.p_clean, dtype=np.float64), nan=0.5)
+    low, high = noise_rate_interval(p_clean, level)
+    lowest, highest = _recorded_range(verdict) or (low, high)
+    return min(low, lowest), max(high, highest)
+
+
+def _recorded_range(verdict: Verdict) -> tuple[float, float] | None:
+    """The ``noise_rate_range`` of the record; a verdict from a file may have anything there."""
     made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
-    lowest, highest = made_by.get("noise_rate_range", (low, high))
-    return min(low, float(lowest)), max(high, float(highest))
+    match made_by.get("noise_rate_range"):
+        case (int() | float() as low, int() | float() as high) if 0 <= low <= high <= 1:
+            return float(low), float(high)
+    return None
 
 
 def noise_rate_intervals(

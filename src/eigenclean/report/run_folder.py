@@ -97,6 +97,7 @@ def publish(
     entries = {
         "estimated_noise_rate_interval": list(verdict_interval(verdict)),
         **{key: made_by[key] for key in ("views", "cautions") if key in made_by},
+        **({} if verdict.n_flagged else {"most_doubtful": verdict.ids[verdict.most_doubtful()].tolist()}),
         **run,
         **(facts or {}),
     }

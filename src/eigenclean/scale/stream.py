@@ -15,7 +15,7 @@ from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.decisions import Decision
-from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, N_CANDIDATES
+from eigenclean.detect.judge.candidates import bytes_per_row
 from eigenclean.detect.value_range import OutOfRange
 from eigenclean.errors import InvalidData
 from eigenclean.scale.reading import SourceBlocks
@@ -69,7 +69,7 @@ def judge_stream(
     memory = free_memory() // 2 if memory is None else memory
     classes, codes = _classes(source, judge if fitted else None)
     n, k = len(codes), len(classes)
-    table = n * (6 * N_CANDIDATES if k > MAX_DENSE_CLASSES else 4 * k)  # bytes that the judge keeps of all rows
+    table = n * bytes_per_row(k)
     passes = SourceBlocks(
         source,
         budget=memory // 2,

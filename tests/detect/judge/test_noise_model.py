@@ -116,12 +116,12 @@ class TestNoiseModel:
     def test_the_candidates_of_few_classes_among_many_give_the_same_as_all(self) -> None:
         """With all probability on the candidates, leaving the other classes out changes nothing."""
         data = simulate(SYMMETRIC, n=50)
-        model = NoiseModel(np.ones(1), np.zeros(5), TransitionMatrix.symmetric(5, 0.2))
-        values = np.concatenate([data.candidates.values, np.full((1, 1, 50), -1e4, dtype=np.float32)], axis=1)
-        complete = Candidates(np.broadcast_to(np.arange(5)[:, None], (5, 50)), values, data.given, 5)
-        few = Candidates(complete.classes[:4], values[:, :4], data.given, 5)
+        model = NoiseModel(np.ones(1), np.zeros(6), TransitionMatrix.symmetric(6, 0.2))
+        values = np.concatenate([data.candidates.values, np.full((1, 2, 50), -1e4, dtype=np.float32)], axis=1)
+        complete = Candidates(np.broadcast_to(np.arange(6)[:, None], (6, 50)), values, data.given, 6)
+        few = Candidates(complete.classes[:5], values[:, :5], data.given, 6)
         assert not few.has_all_classes
-        np.testing.assert_allclose(model.posterior(few), model.posterior(complete)[:4], rtol=1e-5)
+        np.testing.assert_allclose(model.posterior(few), model.posterior(complete)[:5], rtol=1e-5)
         np.testing.assert_allclose(model.log_odds(few), model.log_odds(complete), rtol=1e-5)
 
     def test_overall_transition_counts_both_kinds_of_noise(self) -> None:

@@ -210,6 +210,17 @@ class Candidates:
         return csr_array((table.T[nonzero], self.classes.T[nonzero], ends), shape=(n, self.n_classes))
 
 
+def bytes_per_row(k: int) -> int:
+    """What the judge keeps of every row of a stream: scores of ``k`` classes by the two views of moments.
+
+    Up to `MAX_DENSE_CLASSES` there are rounds, and a round is compared with the one before.
+
+    >>> bytes_per_row(10), bytes_per_row(5000)
+    (160, 640)
+    """
+    return 2 * 8 * k if k <= MAX_DENSE_CLASSES else 10 * N_CANDIDATES
+
+
 def standard_deviations(n: int, totals: Float64s, sums_of_squares: Float64s) -> list[float]:
     """The standard deviations of ``n`` numbers each, from their sums and sums of squares.
 

@@ -1,5 +1,6 @@
 """Sentences about what labels alone cannot tell; they come with the verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ class FitFacts:
         wrong: expected number of wrong labels of each class.
         noise_rate_range: rates that the labels leave possible.
         log_likelihood: mean log-likelihood of the given labels, out of sample.
+        views_left_out: names of views that need all rows in memory, where they are not.
     """
 
     classes: Array
@@ -30,6 +32,7 @@ class FitFacts:
     wrong: Float64s
     noise_rate_range: tuple[float, float]
     log_likelihood: float
+    views_left_out: Sequence[str] = ()
 
 
 def cautions(facts: FitFacts) -> list[str]:
@@ -37,7 +40,7 @@ def cautions(facts: FitFacts) -> list[str]:
 
     >>> facts = FitFacts(np.array(["a", "b"]), np.array([50, 50]), np.array([30.0, 1.0]), (0.3, 0.32), -0.2)
     >>> cautions(facts)
-    ['more than half of the labels of class a look wrong: look at some of them before you believe it']
+    ["more than half of the labels of class 'a' look wrong: look at some of them before you believe it"]
     """
     n, counts = int(facts.counts.sum()), np.maximum(facts.counts, 1)
     rate = float(facts.wrong.sum()) / max(n, 1)
@@ -69,5 +72,10 @@ def cautions(facts: FitFacts) -> list[str]:
         sentences.append(
             f"another class fits up to {100 * open_labels:.0f} % more of the labels better: whether these are "
             "wrong, or the classes overlap, labels alone cannot tell"
+        )
+    if facts.views_left_out:
+        sentences.append(
+            f"rows are not in memory, so {' and '.join(facts.views_left_out)} were not consulted: "
+            "with --engine memory the judge sees more"
         )
     return sentences

@@ -191,6 +191,7 @@ class Judge(BlockDetector):
                 moment_names = ["linear"]
             self._row_maps = [base if name == "linear" else choose_kernel(sample, base) for name in moment_names]
         self._fixed_views, fixed = self._fit_fixed_views(names, whole, base, features)
+        left_out = list(fitting_views(n, self.n_features_in_)) if whole is None and names is None else []
 
         rows = features.map(prepare, row_hashes, args=(self._row_maps, n_folds))
         widths = [row_map.n_columns for row_map in self._row_maps]
@@ -206,9 +207,9 @@ class Judge(BlockDetector):
             rows, codes, fixed, weight, moments, solvers, sample_rows, sample.codes, chosen, n, k
         )  # fmt: skip
         last, self.n_rounds_ = fitter.fit(self.rounds)
-        return self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)])
+        return self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)], left_out)
 
-    def _finish(self, last: FittedRound, view_names: list[str]) -> BlockScores:
+    def _finish(self, last: FittedRound, view_names: list[str], left_out: list[str]) -> BlockScores:
         candidates = last.candidates
         self._discriminants = last.discriminants
         self._model = average_over_instance_noise(last.model, candidates)
@@ -216,7 +217,9 @@ class Judge(BlockDetector):
         self.noise_rate_range_ = self._model.noise_rate_range(candidates)
         self._overall_transition = self._model.overall_transition(candidates)
         counts, right = candidates.total(sum_right_per_class, args=(self._model,))
-        facts = FitFacts(self.classes_, counts, counts - right, self.noise_rate_range_, last.model.log_likelihood)
+        facts = FitFacts(
+            self.classes_, counts, counts - right, self.noise_rate_range_, last.model.log_likelihood, left_out
+        )
         self.cautions_ = cautions(facts)
         self.shrinkages_ = dict(zip(view_names, last.shrinkages, strict=False))
         shares = self._model.scales * candidates.subsample(MAX_SAMPLE).spreads
@@ -273,7 +276,7 @@ class Judge(BlockDetector):
             self.n_folds,
             RowNormalizer.of(whole.features) if base is None else base,
         )
-        wanted = fitting_views(labelled) if names is None else names
+        wanted = fitting_views(*whole.features.shape) if names is None else names
         views = [FIXED_VIEWS[name].fit(labelled) for name in wanted if name in FIXED_VIEWS]
         scores = FixedScores.of(
             views, whole.features, folds, nested=bool(self._row_maps) and k <= MAX_DENSE_CLASSES

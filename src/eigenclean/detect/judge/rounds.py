@@ -120,7 +120,7 @@ class RoundFitter:
     def _choose_shrinkage(self, view: int, sums: ClassSums, previous: FittedRound | None) -> float:
         """The amount under which the given labels of the sample are most likely, out of sample."""
         solver, rows, codes = self._solvers[view], self._sample_rows[view], self._sample_codes
-        folds = trial_folds(rows.n_columns, solver.n_folds)
+        folds = trial_folds(len(rows), rows.n_columns, solver.n_folds)
         if len(folds) < solver.n_folds:
             index = np.flatnonzero(np.isin(rows.folds, folds))
             rows, codes = rows.take(index), codes[index]

@@ -41,7 +41,7 @@ def _sentence(n: int, n_flagged: int) -> str:
     if n == 0:
         return "There are no labels to judge"
     if n_flagged == 0:
-        return f"None of the {count(n)} labels looks wrong"
+        return f"None of the {count(n)} labels is surely wrong"
     if n_flagged == n:
         return f"All {count(n)} labels look wrong"
     verb = "looks" if n_flagged == 1 else "look"

@@ -9,13 +9,18 @@ from eigenclean.report.sections.base import ReportInput, finite
 from eigenclean.report.thumbnails import thumbnails
 
 MAX_SUSPECTS = 60
+MAX_DOUBTFUL = 20  # shown where no label is flagged
 
 
 def suspects(inputs: ReportInput) -> dict[str, Any]:
-    """The flagged labels with the lowest P(right), worst first."""
+    """The flagged labels with the lowest P(right), worst first; where none is flagged, the most doubtful ones."""
     verdict, classes, texts = inputs.verdict, inputs.classes, inputs.texts
-    rows = verdict.suspects(MAX_SUSPECTS)
-    suggested = classes.suggested[np.searchsorted(classes.flagged, rows)].tolist()
+    if len(classes.flagged):
+        rows = verdict.suspects(MAX_SUSPECTS)
+        suggested = classes.suggested[np.searchsorted(classes.flagged, rows)].tolist()
+    else:  # a label that is not flagged has no suggestion
+        rows = verdict.most_doubtful(MAX_DOUBTFUL)
+        suggested = classes.given[rows].tolist()
     images = [None] * len(rows) if inputs.images is None else thumbnails(inputs.images, rows)
     cards = [
         {

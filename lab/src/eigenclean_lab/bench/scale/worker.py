@@ -37,7 +37,8 @@ class EngineRun:
 
 def run(engine: str, method: str, features: Path, labels: Path, out: Path) -> EngineRun:
     """Judge the file and save verdict and summary, as `eigenclean detect --no-report` does."""
-    judge = detector(method)
+    # The judge with the views that every engine has, or the work of the engines could not be compared.
+    judge = detector(method, views="linear,kernel") if method == "judge" else detector(method)
     if engine == "dask":
         from eigenclean.scale.dask import cluster
 

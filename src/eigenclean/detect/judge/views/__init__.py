@@ -10,10 +10,7 @@ from eigenclean.detect.judge.views.probabilities import Probabilities
 from eigenclean.detect.judge.views.trees import Trees
 
 MOMENT_VIEWS = ("linear", "kernel")
-FIXED_VIEWS: dict[str, type[FixedView]] = {
-    "neighbours": Neighbours,
-    "trees": Trees,
-    "probabilities": Probabilities,
-}
+_FIXED: tuple[type[FixedView], ...] = (Neighbours, Trees, Probabilities)
+FIXED_VIEWS = {view.name: view for view in _FIXED}
 VIEWS = (*MOMENT_VIEWS, *FIXED_VIEWS)
 AUTO = "auto"

@@ -1,14 +1,16 @@
 """The view of the nearest neighbours: votes of similar rows of other folds."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
 from eigenclean.arrays import Array, Bools, Float64s, Floats, Ints
 from eigenclean.detect.judge.views.base import FixedView, LabelledRows, ViewScores, centred
+
+if TYPE_CHECKING:
+    from sklearn.neighbors import NearestNeighbors
 
 N_NEIGHBOURS = 15
 MAX_DIMENSIONS = 64  # rows with more columns are projected on their principal components
@@ -28,12 +30,14 @@ class Neighbours(FixedView):
 
     _rows: LabelledRows
     _components: Floats | None
-    _index: NearestNeighbors
+    _index: "NearestNeighbors"
     _shares: Float64s
 
     @classmethod
     def fit(cls, rows: LabelledRows) -> "Neighbours":
         """Learn from labelled rows of positive weight."""
+        from sklearn.neighbors import NearestNeighbors  # slow to import, and not every detector needs it
+
         if rows.weight is not None:
             positive = np.flatnonzero(rows.weight)
             rows = rows._replace(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from eigenclean.detect.judge.row_maps import (
 )
 from eigenclean.detect.judge.unit_rows import RowMap, RowNormalizer, UnitRows
 from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, VIEWS
-from eigenclean.detect.judge.views.base import LabelledRows
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 
@@ -27,6 +27,7 @@ BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the kernel, in typical distances b
 FOURIER_FEATURES, _TRIAL_FEATURES = 512, 256
 _TRIAL_SHRINKAGES = (0.003, 0.03, 0.3)
 _WIDE = 512  # with more columns, two folds are enough to compare
+_COMPARED_ROWS = 1000  # or as many folds as have so many rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class SampledRows:
         memberships = np.zeros((len(self.codes), self.n_classes), dtype=np.float32)
         memberships[np.arange(len(self.codes)), self.codes] = 1.0 if self.weight is None else self.weight
         sums = rows.class_sums(memberships, self.n_folds)
-        tried = trial_folds(row_map.n_columns, self.n_folds)
+        tried = trial_folds(len(self.codes), row_map.n_columns, self.n_folds)
         index = np.flatnonzero(np.isin(self.folds, tried))
         subset, codes = rows.take(index), self.codes[index]
         return max(
@@ -71,13 +72,14 @@ class SampledRows:
         )
 
 
-def trial_folds(n_columns: int, n_folds: int) -> range:
-    """Folds on which alternatives are compared: with many columns a factor per fold is costly, and two are enough.
+def trial_folds(n_rows: int, n_columns: int, n_folds: int) -> range:
+    """Folds on which alternatives are compared: a factor per fold is costly, and two are enough with many rows.
 
-    >>> trial_folds(100, 5), trial_folds(1280, 5)
-    (range(0, 5), range(0, 2))
+    >>> trial_folds(500, 100, 5), trial_folds(1500, 100, 5), trial_folds(500, 1280, 5)
+    (range(0, 5), range(0, 4), range(0, 2))
     """
-    return range(n_folds if n_columns <= _WIDE else min(2, n_folds))
+    needed = 2 if n_columns > _WIDE else ceil(_COMPARED_ROWS * n_folds / max(n_rows, 1))
+    return range(min(max(needed, 2), n_folds))
 
 
 def check_views(views: str, *, by: str) -> tuple[str, ...] | None:
@@ -123,9 +125,8 @@ def choose_kernel(sample: SampledRows, base: RowMap) -> FourierFeatures:
     return centred(best, FOURIER_FEATURES)
 
 
-def fitting_views(rows: LabelledRows) -> Iterator[str]:
-    """Names of the fixed views that are tried by themselves on rows of this number and width."""
-    n, d = rows.features.shape
+def fitting_views(n: int, n_columns: int) -> Iterator[str]:
+    """Names of the fixed views that are tried by themselves on so many rows and columns."""
     for name, view in FIXED_VIEWS.items():
-        if name != "probabilities" and n <= view.max_rows and d <= view.max_columns:
+        if name != "probabilities" and n <= view.max_rows and n_columns <= view.max_columns:
             yield name

@@ -1,13 +1,15 @@
 """The view of the trees: extremely randomised trees, trained on the rows of other folds."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints
 from eigenclean.detect.judge.views.base import FixedView, LabelledRows, ViewScores, centred
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesClassifier
 
 TREES_PER_PAIR = 12
 MAX_TREE_ROWS = 8192  # rows of one tree: the cost of the forest stays linear in the rows
@@ -26,13 +28,15 @@ class Trees(FixedView):
     max_rows: ClassVar[int] = 50_000
     max_columns: ClassVar[int] = 512
 
-    _forests: dict[tuple[int, int], ExtraTreesClassifier]
+    _forests: "dict[tuple[int, int], ExtraTreesClassifier]"
     _n_folds: int
     _shares: Float64s
 
     @classmethod
     def fit(cls, rows: LabelledRows) -> "Trees":
         """Learn from labelled rows of positive weight."""
+        from sklearn.ensemble import ExtraTreesClassifier  # slow to import, and not every detector needs it
+
         forests = {}
         positive = np.ones(len(rows.codes), dtype=bool) if rows.weight is None else rows.weight > 0
         for first in range(rows.n_folds):
