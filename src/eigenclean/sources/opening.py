@@ -32,6 +32,7 @@ from eigenclean.sources.tabular.columns import TableOptions
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
+from eigenclean.sources.tabular.joined import JoinedTable
 from eigenclean.sources.tabular.json_records import JsonTable
 from eigenclean.sources.tabular.parquet import ParquetTable
 from eigenclean.sources.tabular.shards import ShardedSource, file_kind, shard_files
@@ -250,7 +251,20 @@ def _open_shards(request: _Request) -> Source:
             shard = replace(shard, labels=request.labels[start:stop])
             start = stop
         shards.append(_open_file(shard, one_pass=one_pass))
+        if shards[-1].encoding is not None:
+            return _open_joined(request, files, one_pass=one_pass)
     return ShardedSource(request.name, shards, labels=request.labels)
+
+
+def _open_joined(request: _Request, files: Sequence[Path], *, one_pass: bool) -> Source:
+    """Files with columns of several kinds as one table: what a column is can be told from all rows only."""
+    names = [str(Path(request.name) / file.name) for file in files]
+    tables = [TABLE_FILES[file_kind(file)](file, name=name) for file, name in zip(files, names, strict=True)]
+    options = _with_image_root(request.options, request.path)
+    joined = JoinedTable(tables, name=request.name)
+    source = open_table(joined, options, labels=request.labels, one_pass=one_pass)
+    source.files = files
+    return source
 
 
 def _has_shards(folder: Path) -> bool:

@@ -128,9 +128,11 @@ class NumberEncoder(ColumnEncoder):
         known = np.isfinite(floats)
         if self.as_is:
             return np.where(known, floats, self.fill)[:, None]
-        with np.errstate(over="ignore"):
-            standard = np.where(known, floats, self.fill) / self.scale - self.centre / self.scale
-        columns = [_compress(np.nan_to_num(standard))]
+        if not known.all():
+            floats = np.where(known, floats, self.fill)
+        with np.errstate(over="ignore"):  # the difference of very large numbers
+            standard = floats / self.scale - self.centre / self.scale
+        columns = [_compress(np.nan_to_num(standard, copy=False))]
         if self.missing_share is not None:
             columns.append(~known - self.missing_share)
         return np.stack(columns, axis=1)
@@ -309,8 +311,11 @@ def _missing_share(column: ColumnSample, values: Floats) -> float | None:
 
 def _compress(standard: Floats) -> Floats:
     """The values as they are up to a limit, and their logarithm beyond it."""
-    beyond = np.abs(standard) - _LINEAR
-    return np.where(beyond > 0, np.sign(standard) * (_LINEAR + np.log1p(np.maximum(beyond, 0))), standard)
+    far = np.flatnonzero(np.abs(standard) > _LINEAR)
+    if len(far):
+        values = standard[far]
+        standard[far] = np.sign(values) * (_LINEAR + np.log1p(np.abs(values) - _LINEAR))
+    return standard
 
 
 def _floats(values: "pa.Array[Any]", style: str | None) -> Floats:

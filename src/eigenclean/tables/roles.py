@@ -139,19 +139,18 @@ def _constant_or(column: ColumnSample, role: Role) -> Role:
 
 def _quantity(column: ColumnSample, values: Floats, style: str | None = None, *, numbered: bool = False) -> Found:
     known = values[np.isfinite(values)]
-    n_distinct = len(np.unique(known))
-    n_gaps = len(values) - len(known)
-    if n_distinct + bool(n_gaps or column.n_infinite or column.n_missing) < 2 or n_distinct == 0:
+    has_gaps = len(known) < len(values) or column.n_infinite + column.n_missing > 0
+    if len(known) == 0 or (not has_gaps and known.min() == known.max()):
         return Found(Role.CONSTANT)
-    is_whole = n_gaps == 0 and np.array_equal(known, np.rint(known))
-    if is_whole and not numbered and _numbers_rows(column, known, n_distinct):
+    is_whole = not has_gaps and np.array_equal(known, np.rint(known))
+    if is_whole and not numbered and _numbers_rows(column, known):
         return Found(Role.IDENTIFIER)
     return Found(Role.NUMBER, style)
 
 
-def _numbers_rows(column: ColumnSample, values: Floats, n_distinct: int) -> bool:
+def _numbers_rows(column: ColumnSample, values: Floats) -> bool:
     """Whether these integers name rows: by the name of the column, or as they are all different with few gaps."""
-    name, n = column.name, len(values)
+    name, n, n_distinct = column.name, len(values), len(np.unique(values))
     if is_row_name(name):
         return n_distinct == n
     if names_identifier(name) and n_distinct > max(MIN_ROWS, 0.05 * n):
