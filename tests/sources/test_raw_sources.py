@@ -16,7 +16,7 @@ from PIL import Image
 from eigenclean.errors import InvalidData
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.images.source import ImageSource
-from eigenclean.sources.raw import TextSource
+from eigenclean.sources.raw import LabelSource, TextSource
 
 PICTURES = np.random.default_rng(0).integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)
 LABELS = ["cat", "dog", "cat", "dog"]
@@ -201,3 +201,30 @@ def test_hash_of_files_sees_every_byte_and_no_name(tmp_path: Path) -> None:
     content[-20] ^= 1  # the size stays
     path.write_bytes(content)
     assert open_source(tmp_path / "two").data_hash() != one.data_hash()
+
+
+class TestLabelsAlone:
+    def test_only_on_request(self, tmp_path: Path) -> None:
+        labels = np.array(["a", "b", "a"])
+        np.save(tmp_path / "y.npy", labels)
+        np.savez(tmp_path / "y.npz", labels=labels, ids=[7, 8, 9])
+        (tmp_path / "y.csv").write_text("id,label\n7,a\n8,b\n9,a\n")
+        for name in ("y.npy", "y.npz", "y.csv"):
+            with pytest.raises(InvalidData):
+                open_source(tmp_path / name)
+            source = open_source(tmp_path / name, need_features=False)
+            assert isinstance(source, LabelSource) and not source.has_features
+            np.testing.assert_array_equal(source.labels, labels)
+            np.testing.assert_array_equal(source.ids, np.arange(3) if name == "y.npy" else [7, 8, 9])
+            assert source.data_hash() == LabelSource("mine", labels).data_hash()
+            assert len(source.evidence()) == 3
+            with pytest.raises(InvalidData, match="holds labels, but no features"):
+                source.features()
+        assert isinstance(open_source({"labels": labels}, need_features=False), LabelSource)
+
+    def test_features_are_taken_where_they_are(self, tmp_path: Path) -> None:
+        (tmp_path / "x.csv").write_text("label,f0\na,1\nb,2\n")
+        assert open_source(tmp_path / "x.csv", need_features=False).features().shape == (2, 1)
+        np.save(tmp_path / "x.npy", np.eye(2))
+        with pytest.raises(InvalidData, match="holds features only; give their labels with --labels"):
+            open_source(tmp_path / "x.npy", need_features=False)

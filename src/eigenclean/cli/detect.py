@@ -1,6 +1,7 @@
 """`eigenclean detect`: from a source to a verdict and a report."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -67,6 +68,13 @@ def detect(
         float, typer.Option(help="Share of labels that --self-test and --method auto make wrong.")
     ] = 0.05,
     columns: o.RawTableOptions,
+    pred_probs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Out-of-sample probabilities of the classes by a model of yours: .npy, .npz, or a table with a "
+            "column for each class. They count beside the features, or alone if SOURCE has only labels."
+        ),
+    ] = None,
     embedding: o.EncoderOptions,
     engine: Annotated[
         str | None,
@@ -109,6 +117,7 @@ def detect(
         EngineOptions(engine, scheduler),
         SelfTestOptions(self_test, planted),
         OutputOptions(csv, report, o.command_line()),
+        pred_probs=pred_probs,
     )
     with working():
         summary = run_detect(request, notify=mention)

@@ -176,5 +176,5 @@ def _open(source: str, patch: str, columns: o.TextTableOptions) -> "tuple[Source
 
     if is_patch(source) and not is_patch(patch):
         source, patch = patch, source
-    data = columns.source_options().open(source, notify=mention)
+    data = columns.source_options().open(source, need_features=False, notify=mention)
     return data, Patch.load(patch), patch, Path(source if columns.labels is None else columns.labels)

@@ -91,6 +91,14 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         """The kind of evidence that the detector expects as ``X``, with the options that it has."""
         return "features"
 
+    def with_probabilities(self, has_features: bool) -> "Detector | None":
+        """A copy that also uses predicted probabilities of the classes, or None if the method cannot.
+
+        What the copy then `consumes` says what its X are: the probabilities, or logits made of them. If it still
+        consumes features, the probabilities are the last K columns of X.
+        """
+        return None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn what each class looks like.
 

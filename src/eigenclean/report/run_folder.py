@@ -12,6 +12,7 @@ from eigenclean.metrics.calibration import Reliability
 from eigenclean.metrics.noise_rate import verdict_interval
 from eigenclean.publication import publication, refuse_foreign_manifest
 from eigenclean.report.html import render, report_data, report_data_path
+from eigenclean.report.sections.base import Features
 from eigenclean.report.summary import summarize
 from eigenclean.sources import Source
 from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
@@ -85,7 +86,7 @@ def publish(
         }
         shown = summarize(
             verdict,
-            features=source.features() if written is None else source.take,
+            features=_shown_features(source, is_read=written is None),
             images=source.images,
             texts=source.texts,
             run=facts_shown,
@@ -111,6 +112,13 @@ def publish(
         for name, write in (others or {}).items():
             write(staging / name)
     return summary
+
+
+def _shown_features(source: Source, *, is_read: bool) -> Features | None:
+    """Features for the map: those in memory, or a function that reads some rows; None if there are none."""
+    if not source.has_features:
+        return None
+    return source.features() if is_read else source.take
 
 
 def _embedding_facts(facts: Mapping[str, Any] | None, max_named: int = 20) -> dict[str, Any]:

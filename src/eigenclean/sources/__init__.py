@@ -8,7 +8,7 @@ from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout
 from eigenclean.sources.opening import open_source
-from eigenclean.sources.raw import RawSource, TextSource
+from eigenclean.sources.raw import LabelSource, RawSource, TextSource
 from eigenclean.sources.record import reopen, source_record
 from eigenclean.sources.tabular.frames import as_matrix, as_vector
 from eigenclean.sources.write import write_npz, write_shards
@@ -19,6 +19,7 @@ __all__ = [
     "Fingerprint",
     "ImageFiles",
     "ImageSource",
+    "LabelSource",
     "LazyImages",
     "MemorySource",
     "RawSource",

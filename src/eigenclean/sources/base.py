@@ -58,6 +58,7 @@ class Source(ABC):
         splits: names of the splits that the data set has, for ``open_source(..., split=...)``; often none.
         encoding: how the columns of a table of several kinds became features; None for other sources.
         embeds_texts: the texts are to be embedded, and their features belong beside those of the columns.
+        has_features: whether there are features to read.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Source(ABC):
     splits: Sequence[str] = ()
     encoding: "TableEncoding | None" = None
     embeds_texts: bool = False
+    has_features: bool = True
 
     @abstractmethod
     def features(self) -> Array:

@@ -25,7 +25,7 @@ from eigenclean.sources.images.sampling import may_hold_images, refuse_whole_dis
 from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout, open_layout
-from eigenclean.sources.raw import TextSource
+from eigenclean.sources.raw import LabelSource, TextSource
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.columns import TableOptions
@@ -43,7 +43,7 @@ ONE_PASS_BYTES = 1 << 28  # files up to this size may be parsed in one pass that
 
 
 class _OpenArrayFile(Protocol):
-    def __call__(self, path: Path, /, *, name: str, labels: Array | None) -> Source: ...
+    def __call__(self, path: Path, /, *, name: str, labels: Array | None, need_features: bool) -> Source: ...
 
 
 class _OpenTableFile(Protocol):
@@ -113,6 +113,7 @@ def open_source(
     raw: bool = False,
     split: str | None = None,
     follow_links: bool = False,
+    need_features: bool = True,
 ) -> Source:
     """Open rows with features (or images, or texts) and labels, wherever they are.
 
@@ -138,6 +139,7 @@ def open_source(
         split: which split of a data set that has several, such as "test"; by default "train".
         follow_links: in a folder of data, follow symbolic links that lead out of it; by default images behind such
             links are left out and listed in ``skipped_links``, and other files are an error.
+        need_features: False if labels alone are enough, for those who have predicted probabilities.
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
     >>> source.labels, source.features().shape
@@ -162,6 +164,7 @@ def open_source(
         image_root=None if image_root is None else Path(image_root),
         prefer_raw=raw,
         follow_links=follow_links,
+        need_features=need_features,
     )
     separate_labels = None if labels is None else _load_labels(labels)
     if isinstance(source, str | os.PathLike):
@@ -170,7 +173,7 @@ def open_source(
     if is_frame(source):
         return open_table(FrameTable(source), options, labels=separate_labels)
     _refuse_columns(options, name="arrays")
-    return _open_arrays(source, separate_labels)
+    return _open_arrays(source, separate_labels, need_features=need_features)
 
 
 def _open_path(request: _Request) -> Source:
@@ -198,7 +201,8 @@ def _open_file(request: _Request, *, one_pass: bool) -> Source:
     path, name, suffix = request.path, request.name, file_kind(request.path)
     if suffix in ARRAY_FILES:
         _refuse_columns(request.options, name=name)
-        source = ARRAY_FILES[suffix](path, name=name, labels=request.labels)
+        need_features = request.options.need_features
+        source = ARRAY_FILES[suffix](path, name=name, labels=request.labels, need_features=need_features)
     elif suffix in TABLE_FILES:
         options = _with_image_root(request.options, path.parent)
         source = open_table(TABLE_FILES[suffix](path, name=name), options, labels=request.labels, one_pass=one_pass)
@@ -312,7 +316,7 @@ def _total_bytes(files: Sequence[Path]) -> int:
 # --- Arrays and labels --------------------------------------------------------------------------------------------
 
 
-def _open_arrays(source: Any, labels: Array | None) -> Source:
+def _open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> Source:
     if isinstance(source, Mapping):
         arrays = dict(source)
     elif isinstance(source, tuple) and len(source) == 2:
@@ -320,7 +324,8 @@ def _open_arrays(source: Any, labels: Array | None) -> Source:
     else:
         arrays = {"features": source}
     unknown = [key for key in arrays if key not in _ARRAYS]
-    if unknown or all(arrays.get(key) is None for key in ("features", "images", "texts")):
+    has_contents = any(arrays.get(key) is not None for key in ("features", "images", "texts"))
+    if unknown or (need_features and not has_contents):
         raise InvalidData(
             f"arrays: a dict must have 'features', 'images' or 'texts' and may have 'labels' and 'ids', "
             f"got {', '.join(map(repr, arrays)) or 'nothing'}"
@@ -332,6 +337,8 @@ def _open_arrays(source: Any, labels: Array | None) -> Source:
     ids, images, texts = (
         None if arrays.get(key) is None else as_vector(arrays[key]) for key in ("ids", "images", "texts")
     )
+    if not has_contents:
+        return LabelSource("arrays", labels, ids=ids)
     if arrays.get("features") is not None:
         return MemorySource("arrays", as_matrix(arrays["features"]), labels, ids=ids, images=images, texts=texts)
     if images is not None:

@@ -1,4 +1,4 @@
-"""Sources of images or texts without features."""
+"""Sources without features: of images, of texts, or of labels alone."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,6 +19,7 @@ class RawSource(Source):
     """
 
     holds: str
+    has_features = False
 
     def features(self) -> Array:
         """Raises `InvalidData`: the contents must be embedded first."""
@@ -62,3 +63,31 @@ class TextSource(RawSource):
 def text_bytes(text: str) -> Array:
     """A text for hashing: its bytes and a mark of its end."""
     return np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", dtype=np.uint8)
+
+
+class LabelSource(Source):
+    """Labels alone, for those who have predicted probabilities of the same rows.
+
+    >>> LabelSource("mine", np.array(["card", "top-up"]))
+    LabelSource mine: 2 rows
+    """
+
+    has_features = False
+
+    def __init__(self, name: str, labels: Array, *, ids: Array | None = None) -> None:
+        self.name = name
+        self.labels = check_labels(labels, by=name)
+        refuse_empty(len(self.labels), by=name)
+        self.ids = check_ids(ids, len(self.labels), by=name)
+
+    def features(self) -> Array:
+        """Raises `InvalidData`: there are none."""
+        raise InvalidData(f"{self.name} holds labels, but no features: give features, images or texts with them")
+
+    def evidence(self) -> Evidence:
+        """The labels, without features."""
+        return Evidence(ids=self.ids, labels=self.labels)
+
+    def data_hash(self) -> str:
+        """A fingerprint of the labels."""
+        return fingerprint(self.labels, "labels")

@@ -50,6 +50,7 @@ def reopen(
         follow_links: see `open_source`.
     """
     options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
+    need_features = record.get("need_features") is not False
     name, folder = record.get("name"), record.get("folder", "")
     texts = [name, folder, *(value for option, value in options.items() if option not in _LISTS)]
     for columns in (options.get(option, []) for option in _LISTS):
@@ -70,7 +71,7 @@ def reopen(
     elif "image_root" in options:
         _check_image_root(Path(path), options["image_root"])
     # Without a place it is a bundled data set, or the sentence says what is missing.
-    return open_source(path, **options, follow_links=follow_links)
+    return open_source(path, **options, follow_links=follow_links, need_features=need_features)
 
 
 def _check_image_root(path: Path, image_root: str) -> None:

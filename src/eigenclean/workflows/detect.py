@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eigenclean.arrays import Float64s
 from eigenclean.detect import BlockDetector, Detector, as_block_detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.registry import build_detector
@@ -16,6 +17,7 @@ from eigenclean.scale.resources import choose_engine
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.engines import ENGINES, Job
 from eigenclean.workflows.options import Notify, SourceOptions, ignore, link_facts
+from eigenclean.workflows.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
 
 AUTO = "auto"
@@ -81,6 +83,8 @@ class DetectRequest:
         engine: where the judging happens.
         self_test: whether to measure the detector on planted errors.
         output: what is written.
+        pred_probs: file of probabilities that a model of the user predicted; the source may then have no features,
+            and its images and texts are embedded only by an encoder that is named.
     """
 
     source: str
@@ -92,6 +96,7 @@ class DetectRequest:
     engine: EngineOptions = EngineOptions()
     self_test: SelfTestOptions = SelfTestOptions()
     output: OutputOptions = OutputOptions()
+    pred_probs: Path | None = None
 
 
 def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
@@ -107,15 +112,21 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     """
     detectors = _detectors(request)
     engine = _engine(request, detectors)
-    data = request.reading.open(request.source, raw=request.embedding.encoder is not None, notify=notify)
+    need_features, named = request.pred_probs is None, request.embedding.encoder is not None
+    data = request.reading.open(request.source, raw=named, need_features=need_features, notify=notify)
+    record = request.reading.record(request.source, need_features=need_features)
     encoding = data.encoding
-    facts: dict[str, Any] = {"source": request.reading.record(request.source), **link_facts(data)}
+    facts: dict[str, Any] = {"source": record, **link_facts(data)}
     if encoding is not None:
         facts["features"] = encoding.facts()
+    probabilities: Float64s | None = None
     with results_folder(request.folder) as folder:
-        if request.embedding.needed_for(data):
+        if named or (need_features and request.embedding.needed_for(data)):
             data = embedded = embed(data, request.embedding, notify=notify)
             facts["embedding"] = {**embedded.facts(), "options": request.embedding.record(embedded)}
+        if request.pred_probs is not None:
+            probabilities, entry = load_probabilities(request.pred_probs, data, request.reading, notify=notify)
+            facts.update(entry)
         job = Job(
             data,
             detectors,
@@ -124,6 +135,7 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
             share=request.self_test.share,
             self_test=request.self_test.enabled,
             scheduler=request.engine.scheduler,
+            probabilities=probabilities,
         )
         with ENGINES[engine or choose_engine(data)](job) as judged:
             assert not isinstance(judged.verdict.made_by, str)
@@ -161,6 +173,9 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
     judges_once = not request.self_test.enabled and request.method.name != AUTO
     if name is not None:
         check_name(name, ENGINE_NAMES, by="detect", what="engine")
+    if request.pred_probs is not None:
+        check_excluded(name, judges_once=judges_once)
+        return "memory"
     if scheduler is not None and name != "dask":
         raise InvalidOption("--scheduler is the address of a Dask cluster: give --engine dask with it")
     if name in ("stream", "dask"):

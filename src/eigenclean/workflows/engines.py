@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eigenclean.detect import Detector
+from eigenclean.arrays import Float64s
+from eigenclean.detect import Detector, fit_to_evidence
 from eigenclean.detect.decisions import Decision
 from eigenclean.files import temporary_beside
 from eigenclean.scale.stream import judge_stream
@@ -28,6 +29,7 @@ class Job:
         share: share of labels that the self-test makes wrong.
         self_test: whether the detector is also measured on planted errors.
         scheduler: address of a Dask scheduler.
+        probabilities: of the classes, predicted by a model of the user; only in memory.
     """
 
     data: Source
@@ -37,6 +39,7 @@ class Job:
     share: float
     self_test: bool = False
     scheduler: str | None = None
+    probabilities: Float64s | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +65,14 @@ class Judged:
 def judge_in_memory(job: Job) -> Iterator[Judged]:
     """Judge features in memory; of several detectors by the one that ranks planted errors best."""
     started = time.perf_counter()
-    features, labels = job.data.features(), job.data.labels
     facts: dict[str, Any] = {}
-    detector, test = job.detectors[0], None
+    detector, test, labels = job.detectors[0], None, job.data.labels
+    if job.probabilities is None:
+        features = job.data.features()
+    else:
+        detector, features = fit_to_evidence(
+            detector, replace(job.data.evidence(), probabilities=job.probabilities)
+        )
     if len(job.detectors) > 1:
         choice = choose(job.detectors, features, labels, share=job.share, decision=job.decision)
         detector, test, facts["auto"] = choice.detector, choice.tests[choice.detector.name], choice.as_dict()

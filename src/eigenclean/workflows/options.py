@@ -36,11 +36,19 @@ class SourceOptions:
     category_columns: Sequence[str] | None = None
     leave_out: Sequence[str] | None = None
 
-    def open(self, source: str, *, raw: bool = False, split: str | None = None, notify: Notify = ignore) -> Source:
+    def open(
+        self,
+        source: str,
+        *,
+        raw: bool = False,
+        split: str | None = None,
+        need_features: bool = True,
+        notify: Notify = ignore,
+    ) -> Source:
         """Open a source; with ``raw`` as images or texts, though it may have features.
 
-        ``notify`` is told about links that lead out of the folder of the data and were left out, and what became of
-        the columns of a table.
+        Without ``need_features``, labels alone are enough. ``notify`` is told about links that lead out of the folder
+        of the data and were left out, and what became of the columns of a table.
         """
         data = open_source(
             source,
@@ -56,6 +64,7 @@ class SourceOptions:
             raw=raw,
             split=split,
             follow_links=self.follow_links,
+            need_features=need_features,
         )
         if data.skipped_links:
             n = len(data.skipped_links)
@@ -67,9 +76,10 @@ class SourceOptions:
             notify(data.encoding.sentence())
         return data
 
-    def record(self, source: str) -> dict[str, Any]:
+    def record(self, source: str, *, need_features: bool = True) -> dict[str, Any]:
         """The source and these options for ``summary.json``, so that review and export can open it again."""
-        return source_record(source, **{**vars(self), "follow_links": self.follow_links or None})
+        flags = {"follow_links": self.follow_links or None, "need_features": None if need_features else False}
+        return source_record(source, **{**vars(self), **flags})
 
 
 def link_facts(data: Source) -> dict[str, Any]:

@@ -276,7 +276,7 @@ class TestNames:
             ("linear,tree", "'tree'; did you mean 'trees'"),
             ("", "view must be one of"),
             ("linear,", "view must be one of"),
-            ("probabilities,linear", "probabilities"),
+            ("auto,linear", "auto"),
             (None, "views must be names"),
             (["linear"], "views must be names"),
         ],

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import clone
 
 from eigenclean.arrays import Array, Bools, Float64s, Floats, Ints
 from eigenclean.detect.base import Detector
@@ -124,6 +125,11 @@ class LogitDetector(Detector):
     def consumes(self) -> EvidenceKind:
         """Logits when there is no head that turns features into them."""
         return "logits" if self.head is None else "features"
+
+    def with_probabilities(self, has_features: bool) -> "LogitDetector":
+        """A copy that takes logits: predicted probabilities are used in place of the head's."""
+        copied: LogitDetector = clone(self)
+        return copied.set_params(head=None)
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""

@@ -7,10 +7,13 @@ import numpy as np
 from scipy.special import xlogy
 
 from eigenclean.arrays import Array, Float64s, Ints, preview
+from eigenclean.detect.judge.views.probabilities import Agreement
+from eigenclean.evidence import EvidenceKind
 
 MANY_WRONG = 0.4  # noise rate above which the classes may be confused with each other
 FEW_ROWS = 10  # of a class
 MIN_GAIN = 0.01  # of the mean log-likelihood, by which views must be better than the shares of the classes
+IN_SAMPLE_ROWS, IN_SAMPLE_SHARE = 50, 0.005  # fewer disagreements than this share of so many rows are suspicious
 OPEN_RANGE = 0.05  # share of the labels about which nothing can be said without a sentence
 
 
@@ -25,6 +28,8 @@ class FitFacts:
         noise_rate_range: rates that the labels leave possible.
         log_likelihood: mean log-likelihood of the given labels, out of sample.
         views_left_out: names of views that need all rows in memory, where they are not.
+        agreement: of predicted probabilities with the given labels; None if there are none.
+        evidence: what was judged by.
     """
 
     classes: Array
@@ -33,6 +38,8 @@ class FitFacts:
     noise_rate_range: tuple[float, float]
     log_likelihood: float
     views_left_out: Sequence[str] = ()
+    agreement: Agreement | None = None
+    evidence: EvidenceKind = "features"
 
 
 def cautions(facts: FitFacts) -> list[str]:
@@ -47,7 +54,13 @@ def cautions(facts: FitFacts) -> list[str]:
     sentences = []
     shares = facts.counts / max(n, 1)
     if facts.log_likelihood < float(xlogy(shares, shares).sum()) + MIN_GAIN:
-        sentences.append("the features do not predict the labels better than the sizes of the classes do")
+        sentences.append(f"the {facts.evidence} do not predict the labels better than the sizes of the classes do")
+    if facts.agreement is not None and seem_in_sample(facts.agreement):
+        share = 100 * (1 - facts.agreement.disagreeing / facts.agreement.n)
+        sentences.append(
+            f"the most probable class is the given one in {share:.1f} % of the rows: if the model was trained on "
+            "these labels, its probabilities repeat their errors; take those of cross-validation"
+        )
     if rate > MANY_WRONG:
         sentences.append(
             f"{100 * rate:.0f} % of the labels look wrong: above {100 * MANY_WRONG:.0f} % it is not certain "
@@ -79,3 +92,16 @@ def cautions(facts: FitFacts) -> list[str]:
             "with --engine memory the judge sees more"
         )
     return sentences
+
+
+def seem_in_sample(agreement: Agreement) -> bool:
+    """Whether probabilities agree with the given labels more than those of an unseen row would.
+
+    A good model disagrees with few labels too, but about as often as its own probabilities say, or more often. One
+    that has seen the labels disagrees less often than that.
+
+    >>> seem_in_sample(Agreement(1000, 3, 4.0)), seem_in_sample(Agreement(1000, 1, 40.0))
+    (False, True)
+    """
+    few = agreement.disagreeing <= IN_SAMPLE_SHARE * agreement.n
+    return agreement.n >= IN_SAMPLE_ROWS and few and 2 * agreement.disagreeing <= agreement.expected

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.deprecation import RenamedAttribute
@@ -49,7 +50,7 @@ from eigenclean.detect.judge.transition_matrix import TransitionMatrix
 from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowMap, RowNormalizer, UnitRows, scan_block
 from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, MOMENT_VIEWS
 from eigenclean.detect.judge.views.base import FixedScores, FixedView, LabelledRows
-from eigenclean.detect.judge.views.probabilities import check_probabilities
+from eigenclean.detect.judge.views.probabilities import Probabilities, check_probabilities, split_columns
 from eigenclean.detect.judge.views.selection import (
     MAX_COMPARED_CLASSES,
     SAMPLE_ROWS,
@@ -57,6 +58,7 @@ from eigenclean.detect.judge.views.selection import (
     check_views,
     choose_kernel,
     choose_row_map,
+    combines_probabilities,
     fitting_views,
 )
 from eigenclean.errors import InvalidOption
@@ -69,6 +71,7 @@ class _Whole(NamedTuple):
     features: Array
     codes: Ints
     weight: Float64s | None
+    probabilities: Array | None = None  # predicted by the user's model, beside the features
 
 
 class Judge(BlockDetector):
@@ -81,8 +84,9 @@ class Judge(BlockDetector):
     label gives P(right), the suggestion and the transition matrix.
 
     Args:
-        views: names of views with commas between: linear, kernel, neighbours, trees; or probabilities alone, if the
-            features are predicted probabilities of the sorted classes. "auto" takes those that fit the data.
+        views: names of views with commas between: linear, kernel, neighbours, trees. "auto" takes those that fit
+            the data. "probabilities": X are probabilities of the sorted classes, predicted by another model. With
+            more views, as in "auto,probabilities", they are the last K columns of X, beside the features.
         n_folds: a row is scored by the other folds; its fold depends on its content alone.
         rounds: how often class sums are computed at most, the first time with the given labels and then with labels
             that are probably wrong corrected.
@@ -144,6 +148,18 @@ class Judge(BlockDetector):
         """Features, or probabilities if these are the only view."""
         return "probabilities" if str(self.views).strip() == "probabilities" else "features"
 
+    def with_probabilities(self, has_features: bool) -> "Judge":
+        """A copy for predicted probabilities, alone or in the last columns beside the features."""
+        names = check_views(self.views, by="Judge")
+        if names is not None and "probabilities" not in names:
+            raise InvalidOption(
+                f"Judge: views={self.views!r} leaves the predicted probabilities out; add the view probabilities"
+            )
+        judge: Judge = clone(self)
+        if names is None:
+            judge.set_params(views=f"{AUTO},probabilities" if has_features else "probabilities")
+        return judge
+
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
         super().check_options()
@@ -156,14 +172,23 @@ class Judge(BlockDetector):
     def _learn_blocks(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None = None
     ) -> BlockScores:
+        if combines_probabilities(self.views):
+            raise InvalidOption("Judge: view probabilities needs all rows in memory; use --engine memory")
         return self._fit_rows(features, codes, weights, None)
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        n_rows = block_rows(X)
+        features, probabilities = self._split_columns(X)
+        n_rows = block_rows(features)
         weights = None if weight is None else split_rows(weight, n_rows)
-        whole = _Whole(X, codes, weight)
-        block_scores = self._fit_rows(split_rows(X, n_rows), split_rows(codes, n_rows), weights, whole)
+        whole = _Whole(features, codes, weight, probabilities)
+        block_scores = self._fit_rows(split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole)
         return np.concatenate(list(block_scores.scores))
+
+    def _split_columns(self, X: Array) -> tuple[Array, Array | None]:
+        """The features, and the probabilities in the last columns if there are any."""
+        if not combines_probabilities(self.views):
+            return X, None
+        return split_columns(X, len(self.classes_), self.feature_exponent_)
 
     def _fit_rows(
         self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None, whole: _Whole | None
@@ -218,7 +243,14 @@ class Judge(BlockDetector):
         self._overall_transition = self._model.overall_transition(candidates)
         counts, right = candidates.total(sum_right_per_class, args=(self._model,))
         facts = FitFacts(
-            self.classes_, counts, counts - right, self.noise_rate_range_, last.model.log_likelihood, left_out
+            self.classes_,
+            counts,
+            counts - right,
+            self.noise_rate_range_,
+            last.model.log_likelihood,
+            left_out,
+            next((view.agreement for view in self._fixed_views if isinstance(view, Probabilities)), None),
+            self.consumes,
         )
         self.cautions_ = cautions(facts)
         self.shrinkages_ = dict(zip(view_names, last.shrinkages, strict=False))
@@ -275,12 +307,14 @@ class Judge(BlockDetector):
             k,
             self.n_folds,
             RowNormalizer.of(whole.features) if base is None else base,
+            None if whole.probabilities is None else whole.probabilities[order],
         )
-        wanted = fitting_views(*whole.features.shape) if names is None else names
+        wanted = [*fitting_views(*whole.features.shape)] if names is None else [*names]
+        if whole.probabilities is not None and names is None:
+            wanted.append("probabilities")
         views = [FIXED_VIEWS[name].fit(labelled) for name in wanted if name in FIXED_VIEWS]
-        scores = FixedScores.of(
-            views, whole.features, folds, nested=bool(self._row_maps) and k <= MAX_DENSE_CLASSES
-        )
+        nested = bool(self._row_maps) and k <= MAX_DENSE_CLASSES
+        scores = FixedScores.of(views, whole.features, folds, nested, whole.probabilities)
         chunks = row_chunks(len(folds), 1, block_rows(whole.features))
         return views, features.from_items([scores.take(chunk) for chunk in chunks])
 
@@ -298,9 +332,10 @@ class Judge(BlockDetector):
         return best, share
 
     def _candidates(self, X: Array, codes: Ints) -> Candidates:
-        folds = content_folds(X, self.n_folds)
-        rows = [UnitRows(X, folds, row_map) for row_map in self._row_maps]
-        fixed = FixedScores.of(self._fixed_views, X, folds)
+        features, probabilities = self._split_columns(X)
+        folds = content_folds(features, self.n_folds)
+        rows = [UnitRows(features, folds, row_map) for row_map in self._row_maps]
+        fixed = FixedScores.of(self._fixed_views, features, folds, probabilities=probabilities)
         return Candidates.of(list(zip(self._discriminants, rows, strict=True)), codes, fixed.tables)
 
     @property

@@ -3,7 +3,7 @@
 import csv
 import struct
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +13,24 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources.arrays.mapped import map_array, read_header
 from eigenclean.sources.arrays.memory import MemorySource, check_texts
 from eigenclean.sources.images.source import ImageSource
-from eigenclean.sources.raw import TextSource
+from eigenclean.sources.raw import LabelSource, TextSource
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.columns import LABEL_NAMES
 
 
-def open_npy(path: Path, *, name: str, labels: Array | None = None) -> MemorySource:
-    """Memory-mapped features; their ``labels`` have to come from elsewhere."""
-    if labels is None:
+def open_npy(
+    path: Path, *, name: str, labels: Array | None = None, need_features: bool = True
+) -> MemorySource | LabelSource:
+    """Memory-mapped features, whose ``labels`` have to come from elsewhere; or labels alone, if they are enough."""
+    if labels is None and need_features:
         raise InvalidData(f"{name} holds features only; give their labels with --labels, for example y.npy")
     with explain_read_errors(name, ".npy file"):
-        features = map_array(path, name=name)
-    return MemorySource(name, features, labels)
+        array = map_array(path, name=name)
+    if labels is not None:
+        return MemorySource(name, array, labels)
+    if array.ndim != 1:
+        raise InvalidData(f"{name} holds features only; give their labels with --labels, for example y.npy")
+    return LabelSource(name, np.array(array))
 
 
 def read_labels(path: Path) -> Array:
@@ -59,26 +65,28 @@ def _csv_cells(path: Path) -> list[str]:
 
 
 _WANTED = ("features", "labels", "ids", "images", "texts")
+_CONTENTS = {"features", "images", "texts"}
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, …, length of the name, length of the extra field
 _ENCRYPTED = 0x1
 
 
-def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySource | ImageSource | TextSource:
+def open_npz(
+    path: Path, *, name: str, labels: Array | None = None, need_features: bool = True
+) -> MemorySource | ImageSource | TextSource | LabelSource:
     """Arrays ``features`` (or else ``images``, or else ``texts``) and ``labels``, and ``ids`` if they are there.
 
-    ``labels`` given separately replace those of the archive.
+    ``labels`` given separately replace those of the archive. Without ``need_features`` there may be labels alone.
     """
     with explain_read_errors(name, ".npz archive"), zipfile.ZipFile(path) as archive:
-        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        _check_members(members, name=name, need_labels=labels is None)
-        arrays = {
-            key: _read(path, archive, members[key], name=f"the array {key!r} of {name}")
-            for key in _WANTED
-            if key in members and (key != "labels" or labels is None)
-        }
+        members = [info.filename.removesuffix(".npy") for info in archive.infolist()]
+        _check_members(members, name=name, need_labels=labels is None, need_features=need_features)
+        wanted = [key for key in _WANTED if key != "labels" or labels is None]
+        arrays = read_members(path, archive, wanted, name=name)
     if labels is None:
         labels = np.array(arrays["labels"])
     ids = np.array(arrays["ids"]) if "ids" in arrays else None
+    if not _CONTENTS & {*arrays}:
+        return LabelSource(name, labels, ids=ids)
     if "features" not in arrays and "images" not in arrays:
         return TextSource(name, check_texts(arrays["texts"], len(arrays["texts"]), by=name), labels, ids=ids)
     if "features" not in arrays:
@@ -87,9 +95,19 @@ def open_npz(path: Path, *, name: str, labels: Array | None = None) -> MemorySou
     return MemorySource(name, arrays["features"], labels, ids=ids, images=images, texts=texts)
 
 
-def _check_members(members: Collection[str], *, name: str, need_labels: bool) -> None:
+def read_members(path: Path, archive: zipfile.ZipFile, names: Sequence[str], *, name: str) -> dict[str, Array]:
+    """The arrays of these names that an ``.npz`` archive has."""
+    members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    return {
+        key: _read(path, archive, members[key], name=f"the array {key!r} of {name}")
+        for key in names
+        if key in members
+    }
+
+
+def _check_members(members: Collection[str], *, name: str, need_labels: bool, need_features: bool) -> None:
     available = f"its arrays are {preview(np.array(sorted(members)))}"
-    if not {"features", "images", "texts"} & {*members}:
+    if need_features and not _CONTENTS & {*members}:
         raise InvalidData(f"{name} has no array 'features'; {available}; add it, or 'images' or 'texts' to embed")
     if need_labels and "labels" not in members:
         raise InvalidData(f"{name} has no array 'labels'; {available}; add it, or give the labels with --labels")

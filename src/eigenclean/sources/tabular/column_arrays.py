@@ -17,7 +17,7 @@ MAX_BYTES = {"labels": 1000, "ids": 4096}  # a name of a class; the longest path
 Stream = Callable[[], Iterable[pa.RecordBatch]]
 
 
-def blocks(stream: Stream, *, by: str) -> Iterator[Array]:
+def blocks(stream: Stream, *, by: str, what: str = "features") -> Iterator[Array]:
     """The record batches as n x d arrays, all columns side by side; a single column is not copied.
 
     Lists of unequal length and missing values are `InvalidData`.
@@ -33,7 +33,7 @@ def blocks(stream: Stream, *, by: str) -> Iterator[Array]:
         columns = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if _has_nulls(column):
-                raise _missing_values(stream, by=by)
+                raise _missing_values(stream, by=by, what=what)
             columns.append(_block(column, by=by, name=name, start=start))
         # Concatenation also finds the common type, the same one in every batch.
         block = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
@@ -199,7 +199,7 @@ def _null_rows(column: Any) -> Bools:
     return missing
 
 
-def _missing_values(stream: Stream, *, by: str) -> InvalidData:
+def _missing_values(stream: Stream, *, by: str, what: str) -> InvalidData:
     """Only now that it is known to go wrong are the rows counted, in a second pass."""
     start, count, first, where = 0, 0, -1, ""
     for batch in stream():
@@ -213,7 +213,7 @@ def _missing_values(stream: Stream, *, by: str) -> InvalidData:
         count += int(rows.sum())
         start += batch.num_rows
     return InvalidData(
-        f"{by}: features must be complete, but {count} of {start} rows have missing values, "
+        f"{by}: {what} must be complete, but {count} of {start} rows have missing values, "
         f"the first is row {first} (column {where!r}); drop or fill those rows"
     )
 

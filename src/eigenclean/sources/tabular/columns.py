@@ -40,6 +40,7 @@ class TableOptions:
         image_root: folder that paths of images are relative to.
         prefer_raw: prefer images and texts to numeric columns that were not named.
         follow_links: paths of images may be links that lead out of that folder.
+        need_features: whether there must be features, images or texts beside the labels.
     """
 
     label_column: str | None = None
@@ -52,6 +53,7 @@ class TableOptions:
     image_root: Path | None = None
     prefer_raw: bool = False
     follow_links: bool = False
+    need_features: bool = True
 
     def set_options(self) -> list[str]:
         """Names of the options that only tables have and that were given.
@@ -59,7 +61,8 @@ class TableOptions:
         >>> TableOptions(id_column="key").set_options()
         ['id_column']
         """
-        names = [option.name for option in fields(self) if option.name not in ("prefer_raw", "follow_links")]
+        flags = ("prefer_raw", "follow_links", "need_features")
+        names = [option.name for option in fields(self) if option.name not in flags]
         return [name for name in names if getattr(self, name) is not None]
 
 
@@ -67,7 +70,8 @@ class TableOptions:
 class Columns:
     """The columns to read, by name; ``label`` is None when the labels are not in the table.
 
-    Without ``features`` there is an ``image`` or else a ``text``, to be turned into features.
+    Without ``features`` there is an ``image`` or else a ``text``, to be turned into features, unless the labels are
+    enough.
 
     Attributes:
         is_matrix: the features are one matrix of numbers, by their types and names: a column of lists, or columns
@@ -206,15 +210,13 @@ def _default_features(
             "choose the features with --feature-columns"
         )
     if text is None:
-        return lists or scalars or _no_features(schema, by=by), None, None, False
+        if not (lists or scalars) and options.need_features:
+            raise no_features(schema, by=by)
+        return lists or scalars, None, None, False
     if raw and (lists or _is_matrix(schema, scalars)):
         return (), text, None, False
     shown_only = bool(lists) or _is_embedding(schema, scalars)
     return lists or scalars, text, None, bool(scalars) and not shown_only
-
-
-def _no_features(schema: pa.Schema, *, by: str) -> tuple[str, ...]:
-    raise no_features(schema, by=by)
 
 
 def no_features(schema: pa.Schema, *, by: str, left_out: str = "") -> InvalidData:

@@ -15,7 +15,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources.base import Reader, Source, fingerprint
 from eigenclean.sources.images.column import image_column
 from eigenclean.sources.images.source import ImageSource
-from eigenclean.sources.raw import TextSource, text_bytes
+from eigenclean.sources.raw import LabelSource, TextSource, text_bytes
 from eigenclean.sources.tabular.column_arrays import Stream, blocks, regroup, stack
 from eigenclean.sources.tabular.columns import Columns, TableOptions, choose_columns, is_number, no_features
 from eigenclean.sources.tabular.rows import row_columns, row_values
@@ -29,7 +29,7 @@ from eigenclean.tables.values import as_floats
 def open_table(
     table: Table, options: TableOptions, *, labels: Array | None = None, one_pass: bool = False
 ) -> Source:
-    """The table as a source: of features if there are any, else of the images or texts in its columns.
+    """The table as a source: of features if there are any, else of images or texts, else of labels alone.
 
     Args:
         table: the columns.
@@ -46,7 +46,7 @@ def open_table(
             return source
         encoding = source.fit_encoding()
         if not encoding.encoders:
-            if columns.embeds_text:
+            if columns.embeds_text or not options.need_features:
                 return _open_content(table, columns, options, labels)
             raise no_features(table.schema, by=table.name, left_out=f"; {encoding.sentence_left_out()}")
         if encoding.is_as_is and not columns.embeds_text:
@@ -55,10 +55,12 @@ def open_table(
 
 
 def _open_content(table: Table, columns: Columns, options: TableOptions, labels: Array | None) -> Source:
-    """A source of the images or texts in the columns of a table without features."""
+    """A source of the images or texts in the columns of a table without features, or of its labels alone."""
     values = row_values(table, table.read(row_columns(columns)), columns, labels)
     source: Source
-    if columns.image is None:
+    if columns.image is None and values.texts is None:
+        source = LabelSource(table.name, values.labels, ids=values.ids)
+    elif columns.image is None:
         assert values.texts is not None
         source = TextSource(table.name, values.texts, values.labels, ids=values.ids)
     else:

@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints
 from eigenclean.detect.judge.unit_rows import RowMap
+from eigenclean.evidence import EvidenceKind
 
 
 class LabelledRows(NamedTuple):
@@ -21,6 +22,7 @@ class LabelledRows(NamedTuple):
         n_classes: K.
         n_folds: number of folds.
         row_map: how rows are prepared for distances.
+        probabilities: n x K, predicted by the user's model; None if there are none beside the features.
     """
 
     features: Array
@@ -30,6 +32,7 @@ class LabelledRows(NamedTuple):
     n_classes: int
     n_folds: int
     row_map: RowMap
+    probabilities: Array | None = None
 
     @property
     def class_shares(self) -> Float64s:
@@ -57,6 +60,7 @@ class FixedView(ABC):
     name: ClassVar[str]
     max_rows: ClassVar[int]  # with more rows or columns it is left out unless it is asked for
     max_columns: ClassVar[int]
+    consumes: ClassVar[EvidenceKind] = "features"
 
     @classmethod
     @abstractmethod
@@ -80,9 +84,20 @@ class FixedScores(NamedTuple):
     nested: tuple[Floats, ...] = ()
 
     @classmethod
-    def of(cls, views: Sequence[FixedView], features: Array, folds: Ints, nested: bool = False) -> "FixedScores":
-        """Scores of these rows."""
-        scores = [view.scores(features, folds, nested) for view in views]
+    def of(
+        cls,
+        views: Sequence[FixedView],
+        features: Array,
+        folds: Ints,
+        nested: bool = False,
+        probabilities: Array | None = None,
+    ) -> "FixedScores":
+        """Scores of these rows; ``probabilities`` are there if they are beside the features."""
+        predicted = features if probabilities is None else probabilities
+        scores = [
+            view.scores(predicted if view.consumes == "probabilities" else features, folds, nested)
+            for view in views
+        ]
         return cls(
             tuple(each.table for each in scores), tuple(each.nested for each in scores if each.nested is not None)
         )

@@ -1,34 +1,66 @@
 """The view of probabilities: what a model of the user says, out of sample."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.detect.judge.views.base import FixedView, LabelledRows, ViewScores, centred
 from eigenclean.errors import InvalidData
+from eigenclean.evidence import EvidenceKind
 
 _FLOOR = 1e-6  # probabilities below it are rounded zeros
 _MAX_DEVIATION = 0.01  # of a sum of rounded probabilities from 1
 
 
+class Agreement(NamedTuple):
+    """How often the most probable class is the given one.
+
+    Attributes:
+        n: number of rows.
+        disagreeing: number of rows with another most probable class.
+        expected: how many there would be if the probabilities were calibrated.
+    """
+
+    n: int
+    disagreeing: int
+    expected: float
+
+    @classmethod
+    def of(cls, probabilities: Array, codes: Ints) -> "Agreement":
+        """Compare probabilities of the classes with the given ones."""
+        highest = probabilities.max(axis=1)
+        disagreeing = int(np.count_nonzero(probabilities[np.arange(len(codes)), codes] < highest))
+        return cls(len(codes), disagreeing, float((1.0 - highest).sum(dtype=np.float64)))
+
+
 @dataclass(frozen=True, eq=False)
 class Probabilities(FixedView):
-    """Log-probabilities; the features of this view are the probabilities themselves, n x K."""
+    """Log-probabilities; what is scored by this view are the probabilities themselves, n x K.
+
+    Attributes:
+        agreement: of the probabilities with the given labels of `fit`; None without a fit.
+    """
 
     name: ClassVar[str] = "probabilities"
     max_rows: ClassVar[int] = 1 << 62
     max_columns: ClassVar[int] = 1 << 30
+    consumes: ClassVar[EvidenceKind] = "probabilities"
+
+    agreement: Agreement | None = None
+    _n_folds: int = 0
 
     @classmethod
     def fit(cls, rows: LabelledRows) -> "Probabilities":
         """Nothing to learn: the user's model has learned."""
-        return cls()
+        probabilities = rows.features if rows.probabilities is None else rows.probabilities
+        return cls(Agreement.of(probabilities, rows.codes), rows.n_folds)
 
     def scores(self, features: Array, folds: Ints, nested: bool = False) -> ViewScores:
-        """Log-scores, centred: labels do not enter here, so all tables are the same."""
-        return ViewScores(centred(np.log(np.maximum(features, _FLOOR))))
+        """Log-scores, centred; nested tables are all the same, as the folds of the user's model are not known."""
+        table = centred(np.log(np.maximum(features, _FLOOR)))
+        return ViewScores(table, np.broadcast_to(table, (self._n_folds, *table.shape)) if nested else None)
 
 
 def check_probabilities(rows: Array, n_classes: int) -> None:
@@ -39,3 +71,15 @@ def check_probabilities(rows: Array, n_classes: int) -> None:
         )
     if (rows < 0).any() or (np.abs(rows.sum(axis=1) - 1.0) > _MAX_DEVIATION).any():
         raise InvalidData("Judge: probabilities must be at least 0, and the sum of each row must be 1")
+
+
+def split_columns(rows: Array, n_classes: int, exponent: int) -> tuple[Array, Array]:
+    """Features, and the probabilities in the last columns, from rows that were multiplied by ``2**-exponent``."""
+    if rows.shape[1] <= n_classes:
+        raise InvalidData(
+            f"Judge: probabilities beside features need a column for each of the {n_classes} classes after those "
+            f"of the features, got {rows.shape[1]} columns in all"
+        )
+    probabilities = np.ldexp(rows[:, -n_classes:], exponent)
+    check_probabilities(probabilities, n_classes)
+    return np.ascontiguousarray(rows[:, :-n_classes]), probabilities

@@ -83,7 +83,7 @@ def trial_folds(n_rows: int, n_columns: int, n_folds: int) -> range:
 
 
 def check_views(views: str, *, by: str) -> tuple[str, ...] | None:
-    """The names in the option ``views``, in the order of the table; None for "auto".
+    """The names in the option ``views``, in the order of the table; None for "auto", with probabilities or not.
 
     >>> check_views("kernel, linear", by="Judge")
     ('linear', 'kernel')
@@ -91,15 +91,21 @@ def check_views(views: str, *, by: str) -> tuple[str, ...] | None:
     if not isinstance(views, str):
         raise InvalidOption(f"{by}: views must be names with commas between, or {AUTO!r}, got {views!r}")
     names = [name.strip() for name in views.split(",")]
-    if names == [AUTO]:
+    if sorted(names) in ([AUTO], [AUTO, "probabilities"]):
         return None
     for name in names:
         check_name(name, VIEWS, by=by, what="view")
-    if "probabilities" in names and len(set(names)) > 1:
-        raise InvalidOption(
-            f"{by}: the view 'probabilities' takes probabilities instead of features, so it is alone"
-        )
     return tuple(name for name in VIEWS if name in names)
+
+
+def combines_probabilities(views: str) -> bool:
+    """Whether there are predicted probabilities beside the features.
+
+    >>> [combines_probabilities(views) for views in ("auto", "probabilities", "auto,probabilities")]
+    [False, False, True]
+    """
+    names = {name.strip() for name in views.split(",")}
+    return "probabilities" in names and len(names) > 1
 
 
 def choose_row_map(sample: SampledRows, unit: RowNormalizer) -> RowMap:

@@ -1,0 +1,1 @@
+"""Probabilities that a model of the user predicted: reading them, and matching them to labels."""
