@@ -47,8 +47,8 @@ class SourceOptions:
     ) -> Source:
         """Open a source; with ``raw`` as images or texts, though it may have features.
 
-        Without ``need_features``, labels alone are enough. ``notify`` is told about links that lead out of the folder
-        of the data and were left out, and what became of the columns of a table.
+        Without ``need_features``, labels alone are enough. ``notify`` is told about links that lead out of the
+        folder of the data and were left out, and what became of the columns of a table.
         """
         data = open_source(
             source,

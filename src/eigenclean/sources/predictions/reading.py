@@ -18,6 +18,7 @@ from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.column_arrays import blocks, stack, vector
 from eigenclean.sources.tabular.columns import ID_NAMES, are_features, index_columns, is_list, storage
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, is_frame
+from eigenclean.sources.tabular.shards import file_kind
 from eigenclean.sources.tabular.table import Table
 
 ARRAY_NAMES = ("pred_probs", "probabilities")  # of an .npz archive
@@ -43,7 +44,7 @@ def read_probabilities(source: Any, *, id_column: str | None = None) -> Predicte
 
 
 def _from_file(path: Path, id_column: str | None) -> PredictedProbabilities:
-    name, suffix = str(path), path.suffix.lower()
+    name, suffix = str(path), file_kind(path)
     if not os.path.exists(path):
         raise InvalidData(f"there is no file {name} of probabilities; check the path")
     if suffix == ".npy":

@@ -5,8 +5,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from eigenclean.arrays import Array, Ints
+from eigenclean.arrays import Array, Floats, Ints
 from eigenclean.detect.judge.views.base import FixedView, LabelledRows, ViewScores, centred
+from eigenclean.detect.judge.views.calibration import ClassCalibration
 from eigenclean.errors import InvalidData
 from eigenclean.evidence import EvidenceKind
 
@@ -37,10 +38,11 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Probabilities(FixedView):
-    """Log-probabilities; what is scored by this view are the probabilities themselves, n x K.
+    """Log-probabilities, calibrated class by class; the rows of this view are the probabilities themselves, n x K.
 
     Attributes:
         agreement: of the probabilities with the given labels of `fit`; None without a fit.
+        calibration: of the classes; None without a fit.
     """
 
     name: ClassVar[str] = "probabilities"
@@ -49,18 +51,29 @@ class Probabilities(FixedView):
     consumes: ClassVar[EvidenceKind] = "probabilities"
 
     agreement: Agreement | None = None
-    _n_folds: int = 0
+    calibration: ClassCalibration | None = None
 
     @classmethod
     def fit(cls, rows: LabelledRows) -> "Probabilities":
-        """Nothing to learn: the user's model has learned."""
+        """Nothing but the calibration is learned: the user's model has learned."""
         probabilities = rows.features if rows.probabilities is None else rows.probabilities
-        return cls(Agreement.of(probabilities, rows.codes), rows.n_folds)
+        calibration = ClassCalibration.fit(
+            _log_scores(probabilities), rows.codes, rows.folds, rows.n_folds, rows.weight
+        )
+        return cls(Agreement.of(probabilities, rows.codes), calibration)
 
     def scores(self, features: Array, folds: Ints, nested: bool = False) -> ViewScores:
         """Log-scores, centred; nested tables are all the same, as the folds of the user's model are not known."""
-        table = centred(np.log(np.maximum(features, _FLOOR)))
-        return ViewScores(table, np.broadcast_to(table, (self._n_folds, *table.shape)) if nested else None)
+        table = _log_scores(features)
+        if self.calibration is None:
+            return ViewScores(table)
+        table = self.calibration.apply(table, folds)
+        n_folds = len(self.calibration.scales)
+        return ViewScores(table, np.broadcast_to(table, (n_folds, *table.shape)) if nested else None)
+
+
+def _log_scores(probabilities: Array) -> Floats:
+    return centred(np.log(np.maximum(probabilities, _FLOOR)))
 
 
 def check_probabilities(rows: Array, n_classes: int) -> None:
