@@ -24,7 +24,7 @@ LINE = (
 )
 
 
-def birds(seed: int = 0) -> dict[str, list[Any]]:
+def birds(seed: int = 1) -> dict[str, list[Any]]:
     """Three species with measures, categories, gaps, and columns that say nothing; three labels are wrong."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, N)
@@ -117,3 +117,19 @@ def test_frames_of_every_library_are_encoded_alike(penguins: Path) -> None:
         source = open_source(frame, label_column="species")
         np.testing.assert_allclose(source.features(), expected.features(), atol=1e-12)
         assert source.encoding is not None and source.encoding.sentence() == LINE
+
+
+def test_training_keeps_the_encoding_and_tests_with_it(
+    cli: Callable[..., Any], penguins: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="needs the train extra")
+    few = (
+        pa.table(birds(seed=2)).slice(0, 40).drop_columns(["species_code"])
+    )  # an encoding of its own is another one
+    pa.csv.write_csv(few, tmp_path / "test.csv")
+    options = ["--label-column", "species", "--epochs", "2", "--test", tmp_path / "test.csv", "--json"]
+    done = cli("train", penguins, "--out", tmp_path / "run", *options, "--device", "cpu")
+    assert done.code == 0, done.err
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["features"]["sentence"] == LINE
+    encoding = TableEncoding.load(tmp_path / "run" / "encoding.json")
+    assert encoding.transform(few).shape == (40, len(encoding.feature_names))

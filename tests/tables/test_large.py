@@ -14,7 +14,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources import open_source
 from eigenclean.verdict import Verdict
 from eigenclean.workflows import DetectRequest, run_detect
-from eigenclean.workflows.detect import EngineOptions
+from eigenclean.workflows.detect import EngineOptions, MethodOptions
 from eigenclean.workflows.options import SourceOptions
 
 N = 400
@@ -47,7 +47,8 @@ def test_streaming_gives_the_verdict_of_memory(name: str, tmp_path: Path, monkey
     for engine in ("memory", "stream"):
         monkeypatch.setattr("eigenclean.sources.opening.ONE_PASS_BYTES", 0 if engine == "stream" else 1 << 20)
         out = tmp_path / engine
-        summaries[engine] = run_detect(DetectRequest(str(path), out, engine=EngineOptions(engine)))
+        request = DetectRequest(str(path), out, MethodOptions("fine"), engine=EngineOptions(engine))
+        summaries[engine] = run_detect(request)
     assert summaries["memory"]["features"] == summaries["stream"]["features"]
     assert summaries["memory"]["data_hash"] == summaries["stream"]["data_hash"]
     first, second = (Verdict.load(tmp_path / engine) for engine in ("memory", "stream"))

@@ -140,13 +140,24 @@ def run_training(
         trusted=None if decisions is None else decisions.verified[rows[True]],
     )
     facts = {**_facts(model, options, net, data, time.perf_counter() - started), **link_facts(data)}
+    if data.encoding is not None:
+        facts["features"] = data.encoding.facts()
     if decisions is not None:
         facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
     if noisy_train is not None:  # the truth is read here, after all learning
         facts |= {"noise": options.noise, "quality": score_verdict(model.verdict_, noisy_train.truth).as_dict()}
     is_main = is_main_process()
     if is_main:
-        publish_training(folder, progress, model, facts, callbacks, source=data.name, command=options.command)
+        publish_training(
+            folder,
+            progress,
+            model,
+            facts,
+            callbacks,
+            source=data.name,
+            command=options.command,
+            encoding=data.encoding,
+        )
     return TrainingRun(model, facts, is_main)
 
 

@@ -11,6 +11,8 @@ from eigenclean.errors import InvalidOption
 from eigenclean.files import remove, write_text
 from eigenclean.publication import finish_publication, publication
 from eigenclean.report.html import report_data_path
+from eigenclean.report.run_folder import ENCODING
+from eigenclean.tables import TableEncoding
 from eigenclean.train import CHECKPOINT, Callback, RobustClassifier
 from eigenclean.train.storage.model_files import RECORD, write_model
 from eigenclean.train.storage.run_files import METRICS
@@ -54,10 +56,16 @@ def publish_training(
     *,
     source: str,
     command: str | None,
+    encoding: TableEncoding | None = None,
 ) -> None:
-    """Replace model, verdict, summary, metrics and report in ``folder`` as one, and remove the saved progress."""
-    with publication(folder, removes=[CSV, report_data_path(REPORT).name]) as staging:
+    """Replace model, verdict, summary, metrics and report in ``folder`` as one, and remove the saved progress.
+
+    ``encoding`` is saved with the model of a table: rows to predict must become numbers in the same way.
+    """
+    with publication(folder, removes=[CSV, report_data_path(REPORT).name, ENCODING]) as staging:
         write_model(model, staging, facts)
+        if encoding is not None:
+            encoding.save(staging / ENCODING)
         write_run_report(staging, model, facts, callbacks, source=source, command=command)
         # Not copied: a training that was killed right after its last checkpoint has a line less in its file.
         write_text(staging / METRICS, "".join(json.dumps(line, allow_nan=False) + "\n" for line in model.history_))
