@@ -64,4 +64,4 @@ def are_probabilities(features: Any, labels: Any) -> bool:
         return False
     if (rows < 0).any() or not (np.abs(rows.sum(axis=1) - 1.0) <= MAX_DEVIATION).all():
         return False
-    return len({*as_vector(labels).tolist()}) == int(rows.shape[1])
+    return len({*np.ravel(as_vector(labels)).tolist()}) == int(rows.shape[1])
