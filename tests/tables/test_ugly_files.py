@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.patch import Patch
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.relabel import apply_patch
@@ -171,3 +172,27 @@ def test_a_folder_of_json_lines(tmp_path: Path) -> None:
     assert open_source(tmp_path).features().tolist() == [[row["f0"], row["f1"]] for row in numbers]
     pq.write_table(pa.Table.from_pylist(numbers), tmp_path / "0.parquet")  # then they are somebody's records
     assert len(open_source(tmp_path)) == 40
+
+
+def test_the_first_sheet_of_an_excel_file(tmp_path: Path, expected: Source) -> None:
+    openpyxl: Any = pytest.importorskip("openpyxl", reason="needs the excel extra")
+    path, book = tmp_path / "x.xlsx", openpyxl.Workbook()
+    for row in [["width", "city", "label"], *([row["width"], row["city"], row["label"]] for row in ROWS), []]:
+        book.active.append(row)
+    book.create_sheet("other").append(["nothing"])
+    book.save(path)
+    source = open_source(path)
+    np.testing.assert_allclose(source.features(), expected.features(), atol=1e-12)
+    assert source.labels.tolist() == LABEL and source.data_hash() == expected.data_hash()
+    with pytest.raises(InvalidOption, match="cannot be changed in place"):
+        apply_patch(source, _patch(source), path, path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InvalidData, match="is not a readable Excel file"):
+        open_source(path)
+
+
+def test_excel_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtra, match=r"x\.xlsx needs openpyxl, .*eigenclean\[excel\]"):
+        open_source(tmp_path / "x.xlsx")

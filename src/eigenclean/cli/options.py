@@ -21,7 +21,7 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help="x.npz (arrays features, labels) · x.npy with --labels · .parquet .arrow .csv .tsv .jsonl .json "
-        "(the last four also .gz) · "
+        "(the last four also .gz) .xlsx · "
         "a folder of such files · the folder of a saved Hugging Face data set · "
         "a folder of class folders of images · "
         "a data set as its authors hand it out, such as cifar10:PATH (eigenclean list layouts) · "

@@ -30,6 +30,7 @@ from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.columns import TableOptions
 from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.excel import ExcelTable
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
 from eigenclean.sources.tabular.joined import JoinedTable
@@ -64,6 +65,7 @@ TABLE_FILES: dict[str, _OpenTableFile] = {
     ".jsonl.gz": JsonTable,
     ".json": JsonTable,
     ".json.gz": JsonTable,
+    ".xlsx": ExcelTable,
 }
 _FILES = (*ARRAY_FILES, *TABLE_FILES)
 # In a folder of shards, a .json file is a record of somebody; .jsonl files may be either.
@@ -119,11 +121,11 @@ def open_source(
 
     Args:
         source: a path (``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``, ``.csv``, ``.tsv``,
-            ``.jsonl``, ``.json``, the last four also with ``.gz``, the folder of a saved Hugging Face data set, a
-            folder of class folders of images), a data set in its original layout ("cifar10:PATH", or with options
-            "folder:PATH?resize=64"), the name of a bundled data set ("digits"), a folder of such files as shards, a
-            data frame of any library, a pair ``(features, labels)``, or a dict of arrays ``features``, ``images``
-            or ``texts``, ``labels`` and perhaps ``ids``.
+            ``.jsonl``, ``.json``, the last four also with ``.gz``, ``.xlsx``, the folder of a saved Hugging Face
+            data set, a folder of class folders of images), a data set in its original layout ("cifar10:PATH", or
+            with options "folder:PATH?resize=64"), the name of a bundled data set ("digits"), a folder of such files
+            as shards, a data frame of any library, a pair ``(features, labels)``, or a dict of arrays ``features``,
+            ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.

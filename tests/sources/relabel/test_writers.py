@@ -65,7 +65,7 @@ def relabelling(source: Source, changes: dict[int, str]) -> Patch:
     )
 
 
-WRITABLE = [suffix for suffix in TABLE_FILES if not suffix.startswith(".json") and not suffix.endswith(".gz")]
+WRITABLE = [suffix for suffix in TABLE_FILES if not suffix.startswith((".json", ".xlsx")) and ".gz" not in suffix]
 
 
 @pytest.mark.parametrize("suffix", [*ARRAY_FILES, *WRITABLE])

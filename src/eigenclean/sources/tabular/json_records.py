@@ -12,6 +12,7 @@ import pyarrow.json
 from eigenclean.errors import InvalidData
 from eigenclean.files import parse_json
 from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.cells import column_of
 from eigenclean.sources.tabular.columns import is_image_struct
 from eigenclean.sources.tabular.table import Table
 
@@ -63,18 +64,4 @@ def _columns(rows: Any, *, name: str) -> pa.Table:
             "write the rows as a list of objects, or one object per line"
         )
     names = dict.fromkeys(key for row in rows for key in row)
-    return pa.table({key: _column([row.get(key) for row in rows]) for key in names})
-
-
-def _column(cells: list[Any]) -> Any:
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if len(kinds) > 1 and not kinds <= {int, float}:
-        return pa.array([cell if cell is None else _text(cell) for cell in cells], pa.string())
-    try:
-        return pa.array(cells)
-    except (pa.ArrowException, OverflowError):
-        return pa.array([cell if cell is None else _text(cell) for cell in cells], pa.string())
-
-
-def _text(cell: Any) -> str:
-    return ("true" if cell else "false") if isinstance(cell, bool) else str(cell)
+    return pa.table({key: column_of([row.get(key) for row in rows]) for key in names})

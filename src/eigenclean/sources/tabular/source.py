@@ -121,9 +121,18 @@ class TableSource(Source):
         values = row_values(table, small, columns, labels, n_rows)
         self.texts = values.texts
         self.labels = check_labels(values.labels, by=self.name, n_rows=values.n_rows)
-        self.ids = check_ids(values.ids, values.n_rows, by=self.name)
+        self.ids = self._checked_ids(values.ids, values.n_rows)
         if one_pass and self._batches is None and not columns.is_matrix:  # they are read to find their roles
             self._batches = list(table.stream(columns.features, CHUNK_ROWS))
+
+    def _checked_ids(self, ids: Array | None, n_rows: int) -> Array:
+        try:
+            return check_ids(ids, n_rows, by=self.name)
+        except InvalidData as error:
+            if self.columns.id is None:
+                raise
+            advice = f"choose another column with --id-column, or none with --leave-out {self.columns.id}"
+            raise InvalidData(f"{error}; {advice}") from None
 
     def is_matrix(self) -> bool:
         """Whether the features are one matrix of complete numbers, to be used as they are.
