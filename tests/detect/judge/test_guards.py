@@ -35,7 +35,7 @@ def test_an_ordinary_fit_has_no_caution() -> None:
             {"counts": np.array([191, 9, 100]), "wrong": np.array([8.0, 1.0, 6.0])},
             "1 of 3 classes has fewer than 10 rows",
         ),
-        ({"noise_rate_range": (0.0, 0.2)}, "another class fits up to 15 % more of the labels better"),
+        ({"noise_rate_range": (0.0, 0.2)}, "up to 15 % more of the labels are open"),
         ({"views_left_out": ["neighbours", "trees"]}, "neighbours and trees were not consulted"),
     ],
 )

@@ -187,7 +187,7 @@ def forests_of(fitted: Trees) -> dict[tuple[int, int], Any]:
 
 class TestTrees:
     def test_forests_have_seen_neither_fold(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trees, "ExtraTreesClassifier", MemorisingForest)
+        monkeypatch.setattr("sklearn.ensemble.ExtraTreesClassifier", MemorisingForest)
         rows = labelled()
         fitted = Trees.fit(rows)
         assert set(forests_of(fitted)) == {(f, g) for f in range(FOLDS) for g in range(f + 1, FOLDS)}

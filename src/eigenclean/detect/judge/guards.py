@@ -14,7 +14,7 @@ MANY_WRONG = 0.4  # noise rate above which the classes may be confused with each
 FEW_ROWS = 10  # of a class
 MIN_GAIN = 0.01  # of the mean log-likelihood, by which views must be better than the shares of the classes
 IN_SAMPLE_ROWS, IN_SAMPLE_SHARE = 50, 0.005  # fewer disagreements than this share of so many rows are suspicious
-OPEN_RANGE = 0.05  # share of the labels about which nothing can be said without a sentence
+OPEN_RANGE = 0.1  # share of the labels about which nothing can be said without a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ def cautions(facts: FitFacts) -> list[str]:
     open_labels = facts.noise_rate_range[1] - rate
     if open_labels > OPEN_RANGE:
         sentences.append(
-            f"another class fits up to {100 * open_labels:.0f} % more of the labels better: whether these are "
-            "wrong, or the classes overlap, labels alone cannot tell"
+            f"up to {100 * open_labels:.0f} % more of the labels are open: whether these are wrong, or the classes "
+            "overlap, labels alone cannot tell"
         )
     if facts.views_left_out:
         sentences.append(

@@ -74,16 +74,17 @@ class AveragedNoiseModel:
     def noise_rate_range(self, candidates: CandidateBlocks, level: float = INTERVAL) -> tuple[float, float]:
         """The interval of noise rates that labels leave possible.
 
-        Its lower end is a quantile over the models. At its upper end every label would be wrong that another class
-        fits better: classes that do not overlap explain the labels as well as noise that prefers the boundaries.
+        Its lower end is a quantile over the models. At its upper end all doubt of P(y | x) would be label noise,
+        as classes that do not overlap explain the labels as well as noise that prefers the boundaries: it is the
+        share of labels that somebody would change who drew a label anew from P(y | x).
         """
-        *sums, disagreeing = candidates.total(_sums_of_p_right, args=(self.models,))
+        *sums, doubt = candidates.total(_sums_of_p_right, args=(self.models,))
         rates = 1.0 - np.array(sums) / len(candidates)
         order = np.argsort(rates)
         cumulative = np.cumsum(self.weights[order])
         tail = (1.0 - level) / 2
         low, high = np.searchsorted(cumulative, [tail, 1.0 - tail - 1e-9])
-        highest = max(float(rates[order[min(high, len(rates) - 1)]]), disagreeing / len(candidates))
+        highest = max(float(rates[order[min(high, len(rates) - 1)]]), doubt / len(candidates))
         return float(rates[order[low]]), highest
 
 
@@ -111,8 +112,7 @@ def _posterior_counts(candidates: Candidates, model: AveragedNoiseModel) -> Pair
 
 
 def _sums_of_p_right(candidates: Candidates, models: Sequence[NoiseModel]) -> tuple[float, ...]:
-    """Expected numbers of right labels by each model, and the number of labels that another class fits better."""
+    """Expected numbers of right labels by each model, and of labels that a draw from P(y | x) would change."""
     given = candidates.given_entries
     sums = [float(model.posterior(candidates)[given].sum(dtype=np.float64)) for model in models]
-    prior = models[0].prior(candidates)
-    return *sums, float(np.count_nonzero(prior[given] < prior.max(axis=0)))
+    return *sums, float((1.0 - models[0].prior(candidates)[given]).sum(dtype=np.float64))
