@@ -57,12 +57,13 @@ def test_labels_are_enough(cli: Cli, files: Path, digits: Digits, pred_probs: Fl
 
 
 def test_features_count_too(cli: Cli, files: Path, digits: Digits, pred_probs: Float64s) -> None:
-    ran = cli("detect", files / "data.npz", "--pred-probs", files / "p.parquet", "--out", files / "run")
+    command = ["detect", files / "data.npz", "--pred-probs", files / "p.parquet", "--out", files / "run"]
+    ran = cli(*command, "--set", "views=linear,probabilities")
     assert ran.code == 0, ran.err
-    expected = find_label_issues(digits[1], digits[0], pred_probs)
+    expected = find_label_issues(digits[1], digits[0], pred_probs, views="linear,probabilities")
     np.testing.assert_array_equal(Verdict.load(files / "run").flagged, expected)
     views = json.loads((files / "run" / "summary.json").read_text())["views"]
-    assert "probabilities" in views and len(views) > 1
+    assert list(views) == ["linear", "probabilities"]
 
 
 def test_rows_by_id_and_columns_by_name(cli: Cli, files: Path) -> None:
