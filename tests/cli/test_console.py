@@ -23,6 +23,12 @@ def test_results_and_messages_are_apart_and_unchanged(capsys: pytest.CaptureFixt
     assert (out, err) == (f"{long}\n", f"note {long}\n")
 
 
+def test_control_characters_are_escaped_and_spaces_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    say("a\x00b\x1b[2J\u202e\u00a0c")
+    mention("\x07")
+    assert capsys.readouterr() == ("a\\x00b\\x1b[2J\\u202e\u00a0c\n", "\\x07\n")
+
+
 def test_json_is_one_document_without_nan(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"name": "Überraschung", "share": 0.5})
     out = capsys.readouterr().out

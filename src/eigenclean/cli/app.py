@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from eigenclean.cli import INTERRUPTED
 from eigenclean.cli.check import check
+from eigenclean.cli.console import printable
 from eigenclean.cli.demo import demo
 from eigenclean.cli.detect import detect
 from eigenclean.cli.embed import embed
@@ -117,7 +118,7 @@ def _say(sentence: str) -> None:
 
     Control characters are escaped, because they could move the cursor of a terminal or hide text.
     """
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(sentence.split()))
+    line = printable(" ".join(sentence.split()))
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
     sys.stderr.write(f"eigenclean: {line}\n")

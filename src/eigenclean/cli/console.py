@@ -2,6 +2,7 @@
 
 import json
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,14 +88,27 @@ def working() -> Iterator[None]:
             yield
 
 
+def printable(text: str) -> str:
+    r"""The text with control characters escaped: names of columns and labels may hold anything.
+
+    >>> printable("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" or unicodedata.category(c) == "Zs" else repr(c)[1:-1] for c in text
+    )
+
+
 def say(sentence: str) -> None:
     """Print a line of the result to standard output, unwrapped and without markup."""
-    console.print(sentence, markup=False, soft_wrap=True)
+    console.print(printable(sentence), markup=False, soft_wrap=True)
 
 
 def mention(sentence: str) -> None:
     """Print a message to standard error, unwrapped and without markup."""
-    messages.print(sentence, markup=False, soft_wrap=True)
+    messages.print(printable(sentence), markup=False, soft_wrap=True)
 
 
 def print_json(record: Any) -> None:
