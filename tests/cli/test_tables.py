@@ -110,6 +110,13 @@ def test_a_patch_is_applied_and_reverted(cli: Callable[..., Any], penguins: Path
     assert penguins.read_bytes() == before
 
 
+def test_fine_says_that_it_does_not_suit_centred_columns(
+    cli: Callable[..., Any], penguins: Path, tmp_path: Path
+) -> None:
+    done = cli("detect", penguins, "--label-column", "species", "--out", tmp_path / "run", "--method", "fine")
+    assert done.code == 0 and "note: fine ignores the sign of a direction" in done.err
+
+
 def test_frames_of_every_library_are_encoded_alike(penguins: Path) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     expected = open_source(penguins, label_column="species")

@@ -93,6 +93,16 @@ def test_pairs_of_frames_and_series() -> None:
         assert source.labels.tolist() == ["x", "y", "x"]
 
 
+def test_pairs_of_mixed_frames_are_encoded() -> None:
+    columns = {"a": [*range(30), None], "b": ["u", "v", "w"] * 10 + ["u"], "c": [0.5, 1.5] * 15 + [2.5]}
+    labels = [i // 2 % 2 for i in range(31)]
+    expected = open_source(pa.table({**columns, "label": labels})).features()
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        source = open_source((frame, labels))
+        np.testing.assert_allclose(source.features(), expected, atol=1e-12)
+        assert source.encoding is not None and source.encoding.n_filled == 1
+
+
 @pytest.mark.parametrize(
     "values",
     [

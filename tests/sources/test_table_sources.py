@@ -194,6 +194,11 @@ def test_two_columns_of_one_name() -> None:
         open_source(table)
 
 
+def test_several_columns_without_a_name_are_not_used(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(",,f,label\n0,7,1.5,a\n1,7,2.5,b\n")
+    assert open_source(tmp_path / "x.csv").features().tolist() == [[1.5], [2.5]]
+
+
 def test_names_with_dots(tmp_path: Path) -> None:
     pq.write_table(pa.table({"f.1": [1, 2, 3], "f": [4, 5, 6], **L}), tmp_path / "x.parquet")
     assert open_source(tmp_path / "x.parquet", feature_columns="f").features().tolist() == [[4], [5], [6]]

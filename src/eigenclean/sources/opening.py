@@ -31,7 +31,7 @@ from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.columns import TableOptions
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.excel import ExcelTable
-from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame
+from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame, is_mixed_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
 from eigenclean.sources.tabular.joined import JoinedTable
 from eigenclean.sources.tabular.json_records import JsonTable
@@ -341,6 +341,8 @@ def _open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> S
     )
     if not has_contents:
         return LabelSource("arrays", labels, ids=ids)
+    if set(arrays) <= {"features", "labels"} and is_mixed_frame(arrays.get("features")):
+        return open_table(FrameTable(arrays["features"]), TableOptions(), labels=labels)
     if arrays.get("features") is not None:
         return MemorySource("arrays", as_matrix(arrays["features"]), labels, ids=ids, images=images, texts=texts)
     if images is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.arrays import Float64s
-from eigenclean.detect import BlockDetector, Detector, as_block_detector
+from eigenclean.detect import FINE, BlockDetector, Detector, as_block_detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption
@@ -119,6 +119,8 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     facts: dict[str, Any] = {"source": record, **link_facts(data)}
     if encoding is not None:
         facts["features"] = encoding.facts()
+        if isinstance(detectors[0], FINE) and not encoding.is_as_is:
+            notify("note: fine ignores the sign of a direction, and columns are centred; the default suits tables")
     probabilities: Float64s | None = None
     with results_folder(request.folder) as folder:
         if named or (need_features and request.embedding.needed_for(data)):

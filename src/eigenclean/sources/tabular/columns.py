@@ -124,6 +124,8 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
             use = "left out" if name in left_out else "label, id or text"
             raise InvalidData(f"{by}: the column {name!r} cannot be a feature and {use} at once")
     free = excluded - set(categories) | left_out | index_columns(schema)
+    if schema.names.count("") > 1:  # nobody could name one of them
+        free.add("")
     candidates = [column for column in schema if column.name not in free]
     chosen: tuple[str, ...] = ()
     embeds_text = False

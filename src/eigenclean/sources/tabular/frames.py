@@ -42,6 +42,18 @@ def is_frame(value: Any) -> bool:
     )
 
 
+def is_mixed_frame(values: Any) -> bool:
+    """Whether it is a frame in which not all columns are numbers, or some are missing: it has to be encoded.
+
+    >>> is_mixed_frame(pa.table({"a": [1, 2], "b": ["x", "y"]})), is_mixed_frame(pa.table({"a": [1, 2]}))
+    (True, False)
+    """
+    if not is_frame(values):
+        return False
+    table = _columns(values)
+    return any(not are_features(column.type) or column.null_count for column in table.columns)
+
+
 def to_table(frame: Any) -> pa.Table:
     """A data frame of any library as an Arrow table, without a copy where its memory layout allows."""
     with explain_read_errors(type(frame).__name__, "table"):
