@@ -16,6 +16,7 @@ from eigenclean.tables.encoders import MAX_VALUES
 N = 60
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 3, N)
+WIDTHS = RNG.normal(size=N)
 WORDS = ["the card was late", "please send it again to me", "no money came back at all", "it never worked for us"]
 
 
@@ -98,6 +99,13 @@ def test_choices_overrule() -> None:
         "unit": "category",
         "zip": "category",
     }
+
+
+def test_the_line_is_one_line_whatever_the_names() -> None:
+    columns = {"bad\nname\x1b[31m" + "x" * 99: ["cm"] * N, **{f"copy {i}": CODES for i in range(8)}, "x": WIDTHS}
+    line = fit(columns, labels=CODES).sentence()
+    assert line.isprintable() and len(line) < 500
+    assert "left out: bad name [31mx" in line and line.endswith("repeats the label; left out; so do 3 more")
 
 
 def test_many_values_share_a_column() -> None:

@@ -21,6 +21,7 @@ from eigenclean.tables.values import as_floats, as_texts, is_quantity, missing_t
 
 _FORMAT = "eigenclean table encoding"
 _VERSION = 1
+_MAX_COPIES = 5  # columns that repeat the label and are named
 MAX_RATIO = 100.0  # of the spreads of columns that are used as they are
 
 
@@ -112,7 +113,10 @@ class TableEncoding:
         others = {name: reason for name, reason in self.left_out.items() if name not in self.label_copies}
         if others:
             phrases.append(f"left out: {_listed(others)}")
-        phrases += [f"column {name!r} repeats the label; left out" for name in self.label_copies]
+        copies = self.label_copies
+        phrases += [f"column '{_shown(name)}' repeats the label; left out" for name in copies[:_MAX_COPIES]]
+        if len(copies) > _MAX_COPIES:
+            phrases.append(f"so do {len(copies) - _MAX_COPIES} more")
         return "; ".join(phrases)
 
     def sentence_left_out(self) -> str:
@@ -216,7 +220,9 @@ def fit_encoding(
                 n_texts, example = _no_numbers(column, encoder.style)
                 n_filled += n_texts
                 if example is not None:
-                    notes.append(f"{example!r} among the numbers of {column.name} is read as missing")
+                    notes.append(
+                        f"'{_shown(example)}' among the numbers of {_shown(column.name)} is read as missing"
+                    )
     if _is_matrix(encoders, {column.name: column for column in sample.columns}):
         encoders = [replace(encoder, as_is=True) for encoder in encoders if isinstance(encoder, NumberEncoder)]
     else:
@@ -276,9 +282,15 @@ def _no_numbers(column: ColumnSample, style: str) -> tuple[int, str | None]:
 
 
 def _listed(left_out: Mapping[str, str], most: int = 20) -> str:
-    named = [f"{name or 'the column without a name'} ({reason})" for name, reason in left_out.items()]
+    named = [f"{_shown(name) or 'the column without a name'} ({reason})" for name, reason in left_out.items()]
     more = [f"and {len(named) - most} more"] if len(named) > most else []
     return ", ".join(named[:most] + more)
+
+
+def _shown(name: str, most: int = 40) -> str:
+    """A name as it is shown in a line: of some length, and without control characters."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in name[: most + 1])
+    return plain if len(name) <= most else plain[: most - 1] + "…"
 
 
 def _joined(column: Any) -> "pa.Array[Any]":
