@@ -174,6 +174,7 @@ def test_features_of_a_network_trained_on_the_labels(cli: Callable[..., Any], ph
     told = json.loads(done.out)
     assert told["n_samples"] == 120 and told["embedding"]["n_skipped"] == 2
     assert told["embedding"]["encoder"] == "trained"
+    assert told["parameters"]["in_sample"] is True and any("by heart" in caution for caution in told["cautions"])
     done = cli(
         "detect", "digits", "--encoder", "trained?net=linear", "--out", tmp_path / "d", "--no-report", "--json"
     )

@@ -75,6 +75,8 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
     # Options with which training uses the detector as a selector, and further ones for semi-supervised methods.
     training_options: ClassVar[Mapping[str, Any]] = {}
     semi_supervised_options: ClassVar[Mapping[str, Any]] = {}
+    # Options for features of a network that was trained on the given labels.
+    in_sample_options: ClassVar[Mapping[str, Any]] = {}
 
     cut: str | Cut
     threshold: float

@@ -61,7 +61,7 @@ def judge_stream(
 
     >>> from eigenclean import open_source
     >>> judge_stream(open_source("digits")).verdict
-    Verdict by judge: 1 of 1797 labels look wrong, estimated noise rate 0.3 %
+    Verdict by judge: 1 of 1797 labels look wrong, estimated noise rate 0.2 %
     """
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()

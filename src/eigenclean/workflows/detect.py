@@ -126,6 +126,9 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
         if named or (need_features and request.embedding.needed_for(data)):
             data = embedded = embed(data, request.embedding, notify=notify)
             facts["embedding"] = {**embedded.facts(), "options": request.embedding.record(embedded)}
+            if request.embedding.saw_labels:
+                for detector in detectors:
+                    detector.set_params(**{**detector.in_sample_options, **request.method.settings})
         if request.pred_probs is not None:
             probabilities, entry = load_probabilities(request.pred_probs, data, request.reading, notify=notify)
             facts.update(entry)

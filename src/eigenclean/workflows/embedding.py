@@ -44,6 +44,11 @@ class EmbeddingOptions:
         """Whether the source has no features or texts to embed beside them, or an encoder was named."""
         return self.encoder is not None or isinstance(source, RawSource) or source.embeds_texts
 
+    @property
+    def saw_labels(self) -> bool:
+        """Whether the features are those of a network that is trained on the labels to be judged."""
+        return self.encoder is not None and parse(self.encoder)[0] == TRAINED
+
     def record(self, embedded: EmbeddedSource) -> dict[str, Any] | None:
         """How to compute the same features again, for ``summary.json``; None for features of a trained network."""
         encoder = embedded.facts()["encoder"] if self.encoder in (None, AUTO) else self.encoder
@@ -69,7 +74,7 @@ def embed(source: Source, options: EmbeddingOptions, *, notify: Notify = ignore)
     name = options.encoder
     if name is not None:
         check_name(parse(name)[0], [AUTO, *encoder_names()], by="eigenclean", what="encoder")
-    if name is not None and parse(name)[0] == TRAINED:
+    if name is not None and options.saw_labels:
         embedded = _embed_by_training(source, name, options)
     else:
         if name in (None, AUTO):

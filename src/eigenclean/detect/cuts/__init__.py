@@ -4,6 +4,7 @@ from sklearn.base import clone
 
 from eigenclean.detect.cuts.base import Cut
 from eigenclean.detect.cuts.kmeans import KMeansCut
+from eigenclean.detect.cuts.margin import MarginCut
 from eigenclean.detect.cuts.mixture import BetaCut, GaussianCut
 from eigenclean.detect.cuts.thresholds import FixedCut, PosteriorCut, QuantileCut
 from eigenclean.names import check_name
@@ -15,6 +16,7 @@ CUTS: dict[str, type[Cut]] = {
     "quantile": QuantileCut,
     "fixed": FixedCut,
     "posterior": PosteriorCut,
+    "margin": MarginCut,
 }
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "FixedCut",
     "GaussianCut",
     "KMeansCut",
+    "MarginCut",
     "PosteriorCut",
     "QuantileCut",
     "make_cut",

@@ -14,6 +14,10 @@ MANY_WRONG = 0.4  # noise rate above which the classes may be confused with each
 FEW_ROWS = 10  # of a class
 MIN_GAIN = 0.01  # of the mean log-likelihood, by which views must be better than the shares of the classes
 IN_SAMPLE_ROWS, IN_SAMPLE_SHARE = 50, 0.005  # fewer disagreements than this share of so many rows are suspicious
+IN_SAMPLE = (
+    "the features are those of a network that was trained on these labels and may know wrong ones by heart: "
+    "look at some of the suspects before you believe the numbers"
+)
 OPEN_RANGE = 0.1  # share of the labels about which nothing can be said without a sentence
 
 

@@ -13,6 +13,8 @@ The algorithm, in the order of `Judge._fit_rows`:
    are repeated while labels that were not used become more likely. Sums that judge a fold do not depend on its
    labels.
 5. *Instance-dependent noise.* Models with several rates of it are averaged.
+   If the features are those of a network that was trained on these labels, the alignments of FINE say whether the
+   views see the noise at all; if not, they replace the views.
 6. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
 
 Moments are sums over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
@@ -24,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import clone
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
@@ -43,7 +46,8 @@ from eigenclean.detect.judge.block_statistics import (
 from eigenclean.detect.judge.candidate_blocks import MAX_SAMPLE, RowSample
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
-from eigenclean.detect.judge.guards import FitFacts, cautions
+from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions
+from eigenclean.detect.judge.in_sample import HIDDEN, AlignmentMargins
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, average_over_instance_noise
 from eigenclean.detect.judge.rounds import FittedRound, RoundFitter
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
@@ -87,6 +91,7 @@ class Judge(BlockDetector):
         views: names of views with commas between: linear, kernel, neighbours, trees. "auto" takes those that fit
             the data. "probabilities": X are probabilities of the sorted classes, predicted by another model. With
             more views, as in "auto,probabilities", they are the last K columns of X, beside the features.
+        in_sample: whether the features are those of a network that was trained on these labels.
         n_folds: a row is scored by the other folds; its fold depends on its content alone.
         rounds: how often class sums are computed at most, the first time with the given labels and then with labels
             that are probably wrong corrected.
@@ -114,7 +119,8 @@ class Judge(BlockDetector):
 
     name: ClassVar[str] = "judge"
     # Features of a network change from epoch to epoch, and its last layer is linear.
-    training_options: ClassVar[dict[str, Any]] = {"views": "linear"}
+    training_options: ClassVar[dict[str, Any]] = {"views": "linear", "in_sample": True}
+    in_sample_options: ClassVar[dict[str, Any]] = {"in_sample": True}
     view_weights_: dict[str, float]
     shrinkages_: dict[str, float]
     instance_noise_rate_: float
@@ -127,17 +133,20 @@ class Judge(BlockDetector):
     _discriminants: list[Discriminants]
     _model: AveragedNoiseModel
     _overall_transition: TransitionMatrix
+    _margins: AlignmentMargins | None
 
     def __init__(
         self,
         *,
         views: str = AUTO,
+        in_sample: bool = False,
         n_folds: int = 5,
         rounds: int = 40,
         cut: str | Cut = "posterior",
         threshold: float = 0.5,
     ) -> None:
         self.views = views
+        self.in_sample = in_sample
         self.n_folds = n_folds
         self.rounds = rounds
         self.cut = cut
@@ -164,6 +173,8 @@ class Judge(BlockDetector):
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
         super().check_options()
         check_views(self.views, by="Judge")
+        if self.in_sample and "probabilities" in str(self.views):
+            raise InvalidOption("Judge: in_sample is about features; predicted probabilities must be out of sample")
         if self.n_folds < 3:  # labels of a fold are corrected without it and another one
             raise InvalidOption(f"Judge: n_folds must be at least 3, got {self.n_folds}")
         if self.rounds < 1:
@@ -232,7 +243,30 @@ class Judge(BlockDetector):
             rows, codes, fixed, weight, moments, solvers, sample_rows, sample.codes, chosen, n, k
         )  # fmt: skip
         last, self.n_rounds_ = fitter.fit(self.rounds)
-        return self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)], left_out)
+        scores = self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)], left_out)
+        self._margins = None
+        return self._compare_with_margins(scores, features, codes, weights) if self.in_sample else scores
+
+    def _compare_with_margins(
+        self,
+        scores: BlockScores,
+        features: Blocks[Array],
+        codes: Blocks[Ints],
+        weights: Blocks[Float64s] | None,
+    ) -> BlockScores:
+        """The scores of the views, or of the margins if these show more noise than the views see."""
+        margins = AlignmentMargins.fit(
+            features, codes, weights, self.classes_, self.n_features_in_, self.feature_exponent_
+        )
+        found = float(np.mean(expit(-np.concatenate(list(scores.scores)))))
+        rates = [*margins.noise_rates.tolist(), *self.noise_rate_range_]
+        self.noise_rate_range_ = min(rates), max(rates)
+        self.cautions_ = [*self.cautions_, IN_SAMPLE]
+        if found >= HIDDEN * margins.noise_rates[0]:
+            return scores
+        self._margins, self._overall_transition = margins, margins.transition(codes, len(self.classes_))
+        self.view_weights_, self.instance_noise_rate_ = {"alignment": 1.0}, 0.0
+        return margins.block_scores
 
     def _finish(self, last: FittedRound, view_names: list[str], left_out: list[str]) -> BlockScores:
         candidates = last.candidates
@@ -319,12 +353,16 @@ class Judge(BlockDetector):
         return views, features.from_items([scores.take(chunk) for chunk in chunks])
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
+        if self._margins is not None:
+            return self._margins.log_odds(X, codes)
         scores = np.empty(len(X))
         for chunk in row_chunks(len(X), 1, block_rows(X)):
             scores[chunk] = self._model.log_odds(self._candidates(X[chunk], codes[chunk]))
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
+        if self._margins is not None:
+            return self._margins.suggest(X, codes, rows)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for chunk in row_chunks(len(rows), 1, block_rows(X)):
             candidates = self._candidates(X[rows[chunk]], codes[rows[chunk]])

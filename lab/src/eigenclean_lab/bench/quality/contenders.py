@@ -37,7 +37,8 @@ def detector_options(name: str, setting: Setting, seed: int) -> dict[str, Any]:
     if name not in DETECTORS:
         return {}
     try:
-        detector = build_detector(name, _ON_PROBABILITIES if setting.model is not None else {}, seed=seed)
+        options = _ON_PROBABILITIES if setting.model is not None else _options(name, setting.learned)
+        detector = build_detector(name, options, seed=seed)
     except InvalidOption:  # this judge takes no probabilities; measuring it says so
         return {}
     return plain_parameters(detector)
@@ -46,9 +47,15 @@ def detector_options(name: str, setting: Setting, seed: int) -> dict[str, Any]:
 def judge_with_detector(name: str, case: Case, seed: int) -> tuple[Verdict, float]:
     """The verdict of a detector on features, or of the judge on probabilities; no seconds to add."""
     if case.probabilities is None:
-        return build_detector(name, {}, seed=seed).fit_judge(case.features, case.labels), 0.0
+        detector = build_detector(name, _options(name, case.learned), seed=seed)
+        return detector.fit_judge(case.features, case.labels), 0.0
     try:
         detector = build_detector(name, _ON_PROBABILITIES, seed=seed)
     except InvalidOption as error:
         raise MissingData(f"needs a judge that takes probabilities ({error})") from None
     return detector.fit_judge(case.probabilities, case.labels), 0.0
+
+
+def _options(name: str, learned: bool) -> dict[str, Any]:
+    """Options of a detector on features, as `detect --encoder trained` sets them where a network saw the labels."""
+    return dict(DETECTORS[name].in_sample_options) if learned else {}

@@ -49,7 +49,7 @@ def limited_false_flags(p_clean: Array, is_clean: Bools) -> dict[str, float | No
 
     Without a flag there is no such share; nor without a wrong label, where every flag is wrong by definition.
 
-    >>> limited_false_flags(np.array([0.0, 0.1, 0.9]), np.array([False, True, True]))
+    >>> limited_false_flags(np.array([0.0, 0.01, 0.9]), np.array([False, True, True]))
     {'false_flags_at_10': 0.5, 'found_at_10': 1.0, 'flags_at_10': 2.0}
     """
     flagged = at_most_false_flags(p_clean, _FALSE_FLAGS)
