@@ -1,5 +1,6 @@
 """The page of measured quality says what the results file says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page import quality_page
 from eigenclean_lab.bench.quality.page_tables import comparisons, losses, number
 from eigenclean_lab.bench.quality.rows import family_means, summary_rows
-from eigenclean_lab.bench.quality.suite import quality_store
+from eigenclean_lab.bench.quality.settings import SETTINGS
+from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
@@ -41,6 +43,15 @@ def test_best_other_is_found_for_each_figure(tmp_path: Path) -> None:
     ) in page
     assert "| wine/uniform-20 | confirmation | .900 | .950, cleanlab-knn .990 |" in page
     assert "| tables | 1 | .900 | .902 | .950 | .990 | .700 | .600 | .030 | .050 | – | – | – |" in page
+
+
+def test_measurements_of_other_code_are_counted(tmp_path: Path) -> None:
+    mine = QualitySuite().new_request("fine", SETTINGS["wine/uniform-20"], 0)
+    current = replace(mine, status="measured", figures=cell("fine", 0.9, 0.8).figures, facts={"rows": 178})
+    assert "1 of the 2 measurements on this page, 1 of them of the judge, are of an earlier version" in page_of(
+        tmp_path, cell(DEFAULT, 0.9, 0.9), current
+    )
+    assert "earlier version of the code" not in page_of(tmp_path, current)
 
 
 def test_clean_data_have_no_ranking(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page_tables import (
     Comparison,
     clean_table,
@@ -13,7 +14,9 @@ from eigenclean_lab.bench.quality.page_tables import (
     noisy_table,
 )
 from eigenclean_lab.bench.quality.rows import summary_rows
-from eigenclean_lab.bench.quality.suite import quality_store
+from eigenclean_lab.bench.quality.settings import SETTINGS
+from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
+from eigenclean_lab.store import Cell
 
 _HEAD = """# How good it is
 
@@ -56,15 +59,30 @@ Every setting, of all halves, in which the judge's AUROC or AP is more than .01 
 
 def quality_page(results: Path) -> str:
     """Markdown: means and settings of the confirmation half, where the judge loses, then the other settings."""
-    compared = comparisons(summary_rows(quality_store(results).read()))
+    cells = quality_store(results).read()
+    compared = comparisons(summary_rows(cells))
     by_half = {half: [comparison for comparison in compared if comparison.judge.half == half] for half in _HALVES}
     behind = losses(compared)
-    lines = [_HEAD]
+    lines = [_HEAD, *_age(cells)]
     for half, members in by_half.items():
         lines += _section(half, members)
         if half == "confirmation":
             lines += [_LOSSES, *(behind or ["There is none."])]
     return "\n".join(lines) + "\n"
+
+
+def _age(cells: Sequence[Cell]) -> list[str]:
+    """A paragraph about cells that other code has measured, if there are some."""
+    suite = QualitySuite()
+    measured = [cell for cell in cells if cell.is_measured and cell.task["setting"] in SETTINGS]
+    older = [cell for cell in measured if not cell.is_current(suite.request(cell))]
+    n_judge = sum(cell.task["detector"] == DEFAULT for cell in older)
+    if not older:
+        return []
+    return [
+        f"**{len(older)} of the {len(measured)} measurements on this page, {n_judge} of them of the judge, are of "
+        "an earlier version of the code** and not confirmed since: the present judge may be better or worse.\n"
+    ]
 
 
 def _section(half: str, members: Sequence[Comparison]) -> list[str]:
