@@ -8,11 +8,12 @@ TORCH  ?= torch==2.13.0
 LOWEST := .venv-lowest
 CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
-.PHONY: help setup demo test attack check coverage test-lowest bench bench-data docs browser clean
+.PHONY: help setup demo test test-all attack check coverage test-lowest bench bench-data docs browser clean
 
 help:
 	@echo "make demo         set up and find the wrong labels in a real data set; writes demo/report.html"
-	@echo "make test         set up and run every check and test of both packages (installs chromium if there is no browser)"
+	@echo "make test         set up and run the checks and tests of both packages (installs chromium if there is no browser)"
+	@echo "make test-all     the same with the slow tests, some ten minutes more"
 	@echo "make setup        the development environment alone      make check     linters, types, import rules"
 	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage"
 	@echo "make attack       fuzzed files, kills, hostile folders and requests: some minutes, a table of broken promises"
@@ -54,10 +55,16 @@ browser:
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || { \
 	  echo "The browser tests need chromium or google-chrome: please install one." >&2; exit 1; }
 
-# Two workers with one BLAS thread each: on two cores, more threads only wait for each other.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+# Three workers with one BLAS thread each: on two cores more threads only wait for each other, but some tests wait
+# for a browser or a process.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
 
-test: check browser
+# The checks use one core for a minute: they run beside the first tests.
+test: setup browser
+	@$(MAKE) --no-print-directory check & checks=$$!; \
+	$(PYTEST) -m "not slow"; tests=$$?; wait $$checks && exit $$tests
+
+test-all: check browser
 	$(PYTEST)
 
 # Not part of `make test`: tracing every line makes the tests slower by about half.

@@ -22,7 +22,7 @@ from eigenclean.detect import DETECTORS, Detector
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
 
 
-def noisy_digits(rate: float = 0.3, n: int = 1000) -> tuple[Array, Array, Bools]:
+def noisy_digits(rate: float = 0.3, n: int = 400) -> tuple[Array, Array, Bools]:
     """Features, given labels, and which labels are wrong."""
     X, y = (np.asarray(part)[:n] for part in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
@@ -169,7 +169,7 @@ def check_layout(detector: Detector) -> None:
 
 
 def check_single_precision(detector: Detector) -> None:
-    X, y, _ = noisy_digits()
+    X, y, _ = noisy_digits(n=1000)
     plain = clone(detector).judge(X, y)
     for dtype in (np.float32, np.float16):
         single = clone(detector).judge(X.astype(dtype), y)

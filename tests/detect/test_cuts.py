@@ -181,7 +181,8 @@ class TestMakeCut:
     @pytest.mark.parametrize("name", ["betta", "", None, 3])
     def test_unknown(self, name: Any) -> None:
         with pytest.raises(
-            InvalidOption, match="cut must be one of beta, fixed, gaussian, kmeans, posterior, quantile, got"
+            InvalidOption,
+            match="cut must be one of beta, fixed, gaussian, kmeans, margin, posterior, quantile, got",
         ):
             make_cut(name)
 

@@ -8,6 +8,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# Pages that train networks or judge many times; what they show is run by `make test-all`.
+SLOW_PAGES = ("train.md", "measure.md", "reproduce.md", "gate.md", "images-and-texts.md", "patch.md", "verdict.md")
 
 
 def load(name: str) -> ModuleType:
@@ -24,7 +26,8 @@ def load(name: str) -> ModuleType:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "shown_page" in metafunc.fixturenames:
         pages = load("docs_examples").pages()
-        metafunc.parametrize("shown_page", pages, ids=[str(path.relative_to(ROOT)) for path in pages])
+        marked = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW_PAGES else page for page in pages]
+        metafunc.parametrize("shown_page", marked, ids=[str(path.relative_to(ROOT)) for path in pages])
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ def quick() -> RobustClassifier:
     return RobustClassifier(QUICK, net="linear", device="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_checks_of_scikit_learn() -> None:
     results: list[dict[str, Any]] = estimator_checks.check_estimator(quick(), on_fail=None)

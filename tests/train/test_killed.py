@@ -48,6 +48,7 @@ def finish(name: str, folder: Path) -> RobustClassifier:
     return RobustClassifier.load(folder)
 
 
+@pytest.mark.slow
 def test_killed_at_random_points_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
     name = "f-dividemix"
     whole = finish(name, tmp_path / "whole")

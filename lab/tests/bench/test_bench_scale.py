@@ -21,6 +21,7 @@ from eigenclean_lab.store import Cell
 TINY = scale.Sizes(600, 16, 3, 900, 24, 4, 500)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_every_case_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

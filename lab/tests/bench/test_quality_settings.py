@@ -122,6 +122,7 @@ def test_one_class_is_noisy() -> None:
     assert changed.sum() == 40 and set(right[changed]) == {"b"} and set(noisy[changed]) == {"a", "c"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["cifar10-net", "fashion-net", "digits-net"])
 def test_networks_learn_the_noisy_labels(data: str, files: Path) -> None:
     noisy, pixels = SETTINGS[f"{data}/sym-50"], SETTINGS[f"{data.removesuffix('-net')}/sym-50"]

@@ -173,6 +173,7 @@ def test_the_cache_is_with_other_caches(tmp_path: Path, monkeypatch: pytest.Monk
     assert cache_folder(Path("mine")) == Path("mine")
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     tasks = [Task(method_spec("train", name), "cifar10", "symmetric:0.5") for name in ("standard", "fine")]
     requests = [PaperSuite(HERE).new_request(task, 0, "") for task in tasks]

@@ -24,7 +24,7 @@ from eigenclean.names import check_name
 SAMPLE_ROWS = 4000  # enough to compare ways to prepare rows, and amounts of shrinkage
 MAX_COMPARED_CLASSES = 1000  # with more, a sample has too few rows of each class for a comparison
 BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the kernel, in typical distances between rows
-FOURIER_FEATURES, _TRIAL_FEATURES = 512, 256
+FOURIER_FEATURES, _TRIAL_FEATURES, _MIN_FEATURES = 512, 256, 64
 _TRIAL_SHRINKAGES = (0.003, 0.03, 0.3)
 _WIDE = 512  # with more columns, two folds are enough to compare
 _COMPARED_ROWS = 1000  # or as many folds as have so many rows
@@ -120,7 +120,9 @@ def choose_row_map(sample: SampledRows, unit: RowNormalizer) -> RowMap:
 def choose_kernel(sample: SampledRows, base: RowMap) -> FourierFeatures:
     """The bandwidth under which the given labels are most likely, out of sample."""
     distance = typical_distance(base.apply(sample.features))
-    n_trial = min(_TRIAL_FEATURES, FOURIER_FEATURES)
+    # Features span no more dimensions than there are rows. Their number is even: a sine and a cosine of each angle.
+    n_features = min(FOURIER_FEATURES, max(_MIN_FEATURES, len(sample.codes) // 2 * 2))
+    n_trial = min(_TRIAL_FEATURES, n_features)
 
     def centred(bandwidth: float, n_features: int) -> FourierFeatures:
         plain = FourierFeatures(base, bandwidth * distance, n_features)
@@ -128,7 +130,7 @@ def choose_kernel(sample: SampledRows, base: RowMap) -> FourierFeatures:
         return FourierFeatures(base, bandwidth * distance, n_features, centre)
 
     best = max(BANDWIDTHS, key=lambda bandwidth: sample.log_likelihood(centred(bandwidth, n_trial)))
-    return centred(best, FOURIER_FEATURES)
+    return centred(best, n_features)
 
 
 def fitting_views(n: int, n_columns: int) -> Iterator[str]:
