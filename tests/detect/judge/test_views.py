@@ -1,5 +1,6 @@
 """Fixed views: neighbours and trees never use labels of a row's own fold, nor of a second one where it must not."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class TestNoLeak:
             codes = rows.codes.copy()
             codes[inside] = np.roll(codes[inside], 7)  # class shares stay as they are
             assert (codes != rows.codes).any()
-            changed_table, changed_nested = scores_of(view, rows._replace(codes=codes))
+            changed_table, changed_nested = scores_of(view, replace(rows, codes=codes))
             np.testing.assert_array_equal(changed_table[inside], table[inside])
             np.testing.assert_array_equal(changed_nested[fold], nested[fold])
             outside = rows.folds != fold
@@ -108,7 +109,7 @@ class TestNoLeak:
         rows = labelled()
         codes = rows.codes % 2
         codes[0] = 2
-        table, nested = scores_of(view, rows._replace(codes=codes))
+        table, nested = scores_of(view, replace(rows, codes=codes))
         assert np.isfinite(table).all() and np.isfinite(nested).all()
         assert (table[:, 2] < table[:, :2].max(axis=1)).all()
 
@@ -131,7 +132,7 @@ class TestNeighbours:
         rows = labelled(weight=weight)
         codes = np.where(weight > 0, rows.codes, (rows.codes + 1) % K)
         for ours, theirs in zip(
-            scores_of(Neighbours, rows), scores_of(Neighbours, rows._replace(codes=codes)), strict=True
+            scores_of(Neighbours, rows), scores_of(Neighbours, replace(rows, codes=codes)), strict=True
         ):
             np.testing.assert_array_equal(ours, theirs)
 
@@ -139,8 +140,8 @@ class TestNeighbours:
         weight = (np.arange(N) % 4 == 0).astype(np.float64)
         rows = labelled(weight=weight)
         kept = np.flatnonzero(weight)
-        subset = rows._replace(
-            features=rows.features[kept], codes=rows.codes[kept], folds=rows.folds[kept], weight=None
+        subset = replace(
+            rows, features=rows.features[kept], codes=rows.codes[kept], folds=rows.folds[kept], weight=None
         )
         ours = Neighbours.fit(rows).scores(rows.features, rows.folds)
         expected = Neighbours.fit(subset).scores(rows.features, rows.folds)
@@ -220,7 +221,7 @@ class TestTrees:
         weight = (np.arange(N) % 3 > 0).astype(np.float64)
         rows = labelled(weight=weight)
         codes = np.where(weight > 0, rows.codes, (rows.codes + 1) % K)
-        ours, theirs = scores_of(Trees, rows), scores_of(Trees, rows._replace(codes=codes))
+        ours, theirs = scores_of(Trees, rows), scores_of(Trees, replace(rows, codes=codes))
         np.testing.assert_array_equal(ours[0], theirs[0])
 
     def test_many_rows_are_sampled_for_each_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:

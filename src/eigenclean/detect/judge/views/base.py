@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from eigenclean.detect.judge.unit_rows import RowMap
 from eigenclean.evidence import EvidenceKind
 
 
-class LabelledRows(NamedTuple):
-    """Rows to learn a view from.
+@dataclass(frozen=True, eq=False)
+class FoldedRows:
+    """Labelled rows in memory, each in a fold.
 
     Attributes:
         features: n x d.
@@ -21,8 +23,6 @@ class LabelledRows(NamedTuple):
         weight: how much each row counts; None for equally.
         n_classes: K.
         n_folds: number of folds.
-        row_map: how rows are prepared for distances.
-        probabilities: n x K, predicted by the user's model; None if there are none beside the features.
     """
 
     features: Array
@@ -31,6 +31,17 @@ class LabelledRows(NamedTuple):
     weight: Float64s | None
     n_classes: int
     n_folds: int
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows(FoldedRows):
+    """Rows to learn a view from.
+
+    Attributes:
+        row_map: how rows are prepared for distances.
+        probabilities: n x K, predicted by the user's model; None if there are none beside the features.
+    """
+
     row_map: RowMap
     probabilities: Array | None = None
 

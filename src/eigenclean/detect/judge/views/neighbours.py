@@ -1,6 +1,6 @@
 """The view of the nearest neighbours: votes of similar rows of other folds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -40,7 +40,8 @@ class Neighbours(FixedView):
 
         if rows.weight is not None:
             positive = np.flatnonzero(rows.weight)
-            rows = rows._replace(
+            rows = replace(
+                rows,
                 features=rows.features[positive],
                 codes=rows.codes[positive],
                 folds=rows.folds[positive],

@@ -6,7 +6,6 @@ from math import ceil
 
 import numpy as np
 
-from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.discriminants import DiscriminantSolver
 from eigenclean.detect.judge.em import trial_log_likelihood
@@ -18,6 +17,7 @@ from eigenclean.detect.judge.row_maps import (
 )
 from eigenclean.detect.judge.unit_rows import RowMap, RowNormalizer, UnitRows
 from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, VIEWS
+from eigenclean.detect.judge.views.base import FoldedRows
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 
@@ -31,24 +31,8 @@ _COMPARED_ROWS = 1000  # or as many folds as have so many rows
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRows:
-    """A sample of rows in memory, the same for every engine, on which choices are made.
-
-    Attributes:
-        features: n x d.
-        codes: the given classes.
-        folds: the fold of each row.
-        weight: how much each row counts; None for equally.
-        n_classes: K.
-        n_folds: number of folds.
-    """
-
-    features: Array
-    codes: Ints
-    folds: Ints
-    weight: Float64s | None
-    n_classes: int
-    n_folds: int
+class SampledRows(FoldedRows):
+    """A sample of the rows, the same for every engine, on which choices are made."""
 
     def prepared(self, row_map: RowMap) -> UnitRows:
         """The rows, prepared for linear discriminants."""
