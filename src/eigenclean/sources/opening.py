@@ -16,11 +16,13 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.publication import check_shards, finish_publication
+from eigenclean.sources.arrays.items import is_item_dataset, item_arrays
 from eigenclean.sources.arrays.mapped import map_array
 from eigenclean.sources.arrays.memory import MemorySource, check_texts
 from eigenclean.sources.arrays.numpy_files import open_npy, open_npz, read_labels
 from eigenclean.sources.base import Source
 from eigenclean.sources.images.folder import is_image_folder, open_image_folder
+from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.images.sampling import may_hold_images, refuse_whole_disk
 from eigenclean.sources.images.source import ImageSource, choose_split
 from eigenclean.sources.layouts.bundled import DATASETS
@@ -33,6 +35,7 @@ from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.excel import ExcelTable
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame, is_mixed_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
+from eigenclean.sources.tabular.hf_objects import dataset_table, is_dataset
 from eigenclean.sources.tabular.joined import JoinedTable
 from eigenclean.sources.tabular.json_records import JsonTable
 from eigenclean.sources.tabular.parquet import ParquetTable
@@ -124,8 +127,9 @@ def open_source(
             ``.jsonl``, ``.json``, the last four also with ``.gz``, ``.xlsx``, the folder of a saved Hugging Face
             data set, a folder of class folders of images), a data set in its original layout ("cifar10:PATH", or
             with options "folder:PATH?resize=64"), the name of a bundled data set ("digits"), a folder of such files
-            as shards, a data frame of any library, a pair ``(features, labels)``, or a dict of arrays ``features``,
-            ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
+            as shards, a data frame of any library, a ``Dataset`` or ``DatasetDict`` of Hugging Face, a data set of
+            pairs ``(input, label)`` as PyTorch has them, a pair ``(features, labels)``, or a dict of arrays
+            ``features``, ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
             of them.
         label_column: column of the labels in a table; by default "label" or a similar name.
@@ -171,6 +175,8 @@ def open_source(
     separate_labels = None if labels is None else _load_labels(labels)
     if isinstance(source, str | os.PathLike):
         return _open_path(_Request(Path(source), os.fspath(source), separate_labels, options, split, follow_links))
+    if is_dataset(source):
+        return open_table(dataset_table(source, split=split), options, labels=separate_labels)
     _refuse_split(split, name="arrays and frames")
     if is_frame(source):
         return open_table(FrameTable(source), options, labels=separate_labels)
@@ -321,6 +327,8 @@ def _total_bytes(files: Sequence[Path]) -> int:
 def _open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> Source:
     if isinstance(source, Mapping):
         arrays = dict(source)
+    elif is_item_dataset(source):
+        arrays = item_arrays(source)
     elif isinstance(source, tuple) and len(source) == 2:
         arrays = dict(zip(("features", "labels"), source, strict=True))
     else:
@@ -336,9 +344,10 @@ def _open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> S
         raise InvalidData("arrays: there are no labels; give a pair (features, labels), or labels=...")
     if labels is None:
         labels = as_vector(arrays["labels"])
-    ids, images, texts = (
-        None if arrays.get(key) is None else as_vector(arrays[key]) for key in ("ids", "images", "texts")
-    )
+    ids, texts = (None if arrays.get(key) is None else as_vector(arrays[key]) for key in ("ids", "texts"))
+    images = arrays.get("images")
+    if images is not None and not isinstance(images, LazyImages):
+        images = as_vector(images)
     if not has_contents:
         return LabelSource("arrays", labels, ids=ids)
     if set(arrays) <= {"features", "labels"} and is_mixed_frame(arrays.get("features")):

@@ -36,6 +36,15 @@ def source_record(name: str, **options: Any) -> dict[str, Any]:
     return {"name": os.fspath(name), "folder": os.getcwd(), **values}
 
 
+def memory_record(name: str) -> dict[str, Any]:
+    """The record of data that were given as Python objects, which nothing can open again.
+
+    >>> memory_record("DataFrame")
+    {'name': 'DataFrame', 'in_memory': True}
+    """
+    return {"name": name, "in_memory": True}
+
+
 def reopen(
     record: Mapping[str, Any], *, image_root: str | os.PathLike[str] | None = None, follow_links: bool = False
 ) -> Source:
@@ -49,6 +58,8 @@ def reopen(
         image_root: folder of the images, if it is not below that of the data.
         follow_links: see `open_source`.
     """
+    if record.get("in_memory"):
+        raise InvalidData("the data were in the memory of a Python program; name them with --source")
     options = {option: record[option] for option in OPTIONS if record.get(option) is not None}
     need_features = record.get("need_features") is not False
     name, folder = record.get("name"), record.get("folder", "")

@@ -1,5 +1,7 @@
 """`eigenclean detect`: from a source to a verdict, a summary and a report in a folder."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ from eigenclean.report import publish, results_folder
 from eigenclean.report.run_folder import ENCODING
 from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
+from eigenclean.sources import Source
+from eigenclean.tables import TableEncoding
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
-from eigenclean.workflows.engines import ENGINES, Job
+from eigenclean.workflows.engines import ENGINES, Job, Judged
 from eigenclean.workflows.options import Notify, SourceOptions, ignore, link_facts
 from eigenclean.workflows.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
@@ -83,11 +87,11 @@ class DetectRequest:
         engine: where the judging happens.
         self_test: whether to measure the detector on planted errors.
         output: what is written.
-        pred_probs: file of probabilities that a model of the user predicted; the source may then have no features,
-            and its images and texts are embedded only by an encoder that is named.
+        pred_probs: probabilities that a model of the user predicted, as a file, an array or a frame; the source may
+            then have no features, and its images and texts are embedded only by an encoder that is named.
     """
 
-    source: str
+    source: Any
     folder: Path
     method: MethodOptions = MethodOptions()
     decision: Decision | None = None
@@ -96,7 +100,7 @@ class DetectRequest:
     engine: EngineOptions = EngineOptions()
     self_test: SelfTestOptions = SelfTestOptions()
     output: OutputOptions = OutputOptions()
-    pred_probs: Path | None = None
+    pred_probs: Any = None
 
 
 def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
@@ -110,53 +114,107 @@ def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, 
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['manifest.json', 'report.html', 'report.json', 'summary.json', 'verdict.parquet']
     """
+    prepared = prepare(request, notify=notify)
+    with results_folder(request.folder) as folder, judging(prepared, folder, notify=notify) as detection:
+        return detection.publish(folder, request.output)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A request whose options are checked and whose source is open.
+
+    Attributes:
+        request: what was asked for.
+        detectors: the detector, or the candidates of method auto.
+        engine: name of the engine; None leaves it to the size of the data.
+        data: the opened source.
+        facts: entries of the summary so far.
+    """
+
+    request: DetectRequest
+    detectors: Sequence[Detector]
+    engine: str | None
+    data: Source
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What was found, before it is written.
+
+    Attributes:
+        data: the source with the features that were judged.
+        judged: the verdict, and what the engine says about it.
+        facts: entries of the summary about source, features and decision.
+        encoding: how the columns of a table became features; None for other data.
+    """
+
+    data: Source
+    judged: Judged
+    facts: Mapping[str, Any]
+    encoding: TableEncoding | None = None
+
+    def publish(self, folder: Path, output: OutputOptions) -> dict[str, Any]:
+        """Write the results into a folder as one, and return the summary."""
+        return publish(
+            folder,
+            self.judged.verdict,
+            self.data,
+            command=output.command,
+            seconds=self.judged.seconds,
+            facts=self.facts,
+            csv=output.csv,
+            report=output.report,
+            written=self.judged.written,
+            data_hash=self.judged.data_hash,
+            others={} if self.encoding is None else {ENCODING: self.encoding.save},
+        )
+
+
+def prepare(request: DetectRequest, *, notify: Notify = ignore) -> Prepared:
+    """Check the options of a request, then open its source."""
     detectors = _detectors(request)
     engine = _engine(request, detectors)
     need_features, named = request.pred_probs is None, request.embedding.encoder is not None
     data = request.reading.open(request.source, raw=named, need_features=need_features, notify=notify)
-    record = request.reading.record(request.source, need_features=need_features)
-    encoding = data.encoding
+    record = request.reading.record(request.source, name=data.name, need_features=need_features)
     facts: dict[str, Any] = {"source": record, **link_facts(data)}
-    if encoding is not None:
-        facts["features"] = encoding.facts()
-        if isinstance(detectors[0], FINE) and not encoding.is_as_is:
+    if data.encoding is not None:
+        facts["features"] = data.encoding.facts()
+        if isinstance(detectors[0], FINE) and not data.encoding.is_as_is:
             notify("note: fine ignores the sign of a direction, and columns are centred; the default suits tables")
+    return Prepared(request, detectors, engine, data, facts)
+
+
+@contextmanager
+def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Iterator[Detection]:
+    """Embed and judge what was prepared; engines may write blocks of the verdict beside ``folder``."""
+    request, data, facts = prepared.request, prepared.data, dict(prepared.facts)
     probabilities: Float64s | None = None
-    with results_folder(request.folder) as folder:
-        if named or (need_features and request.embedding.needed_for(data)):
-            data = embedded = embed(data, request.embedding, notify=notify)
-            facts["embedding"] = {**embedded.facts(), "options": request.embedding.record(embedded)}
-            if request.embedding.saw_labels:
-                for detector in detectors:
-                    detector.set_params(**{**detector.in_sample_options, **request.method.settings})
-        if request.pred_probs is not None:
-            probabilities, entry = load_probabilities(request.pred_probs, data, request.reading, notify=notify)
-            facts.update(entry)
-        job = Job(
-            data,
-            detectors,
-            request.decision,
-            folder,
-            share=request.self_test.share,
-            self_test=request.self_test.enabled,
-            scheduler=request.engine.scheduler,
-            probabilities=probabilities,
-        )
-        with ENGINES[engine or choose_engine(data)](job) as judged:
-            assert not isinstance(judged.verdict.made_by, str)
-            return publish(
-                folder,
-                judged.verdict,
-                data,
-                command=request.output.command,
-                seconds=judged.seconds,
-                facts={"decision": judged.verdict.made_by["decision"], **facts, **judged.facts},
-                csv=request.output.csv,
-                report=request.output.report,
-                written=judged.written,
-                data_hash=judged.data_hash,
-                others={} if encoding is None else {ENCODING: encoding.save},
-            )
+    named = request.embedding.encoder is not None
+    if named or (request.pred_probs is None and request.embedding.needed_for(data)):
+        data = embedded = embed(data, request.embedding, notify=notify)
+        facts["embedding"] = {**embedded.facts(), "options": request.embedding.record(embedded)}
+        if request.embedding.saw_labels:
+            for detector in prepared.detectors:
+                detector.set_params(**{**detector.in_sample_options, **request.method.settings})
+    if request.pred_probs is not None:
+        probabilities, entry = load_probabilities(request.pred_probs, data, request.reading, notify=notify)
+        facts.update(entry)
+    job = Job(
+        data,
+        prepared.detectors,
+        request.decision,
+        folder,
+        share=request.self_test.share,
+        self_test=request.self_test.enabled,
+        scheduler=request.engine.scheduler,
+        probabilities=probabilities,
+    )
+    with ENGINES[prepared.engine or choose_engine(data)](job) as judged:
+        assert not isinstance(judged.verdict.made_by, str)
+        found = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
+        yield Detection(data, judged, found, prepared.data.encoding)
 
 
 def _detectors(request: DetectRequest) -> list[Detector]:

@@ -1,5 +1,6 @@
 """What the workflows share: how a source is opened, decisions of people about it, and messages to the user."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 from eigenclean.patch import Patch
 from eigenclean.paths import FOLLOW
 from eigenclean.sources import Source, open_source, source_record
+from eigenclean.sources.record import memory_record
 from eigenclean.sources.relabel import ReviewedLabels, reviewed_labels
 
 # Takes one message: the command line prints it, Python code may do what it likes.
@@ -23,9 +25,9 @@ def ignore(message: str) -> None:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What `eigenclean.sources.open_source` is told beside the path; see there."""
+    """What `eigenclean.sources.open_source` is told beside the data; see there."""
 
-    labels: Path | None = None
+    labels: Any = None
     label_column: str | None = None
     feature_columns: Sequence[str] | None = None
     id_column: str | None = None
@@ -35,10 +37,11 @@ class SourceOptions:
     follow_links: bool = False
     category_columns: Sequence[str] | None = None
     leave_out: Sequence[str] | None = None
+    split: str | None = None
 
     def open(
         self,
-        source: str,
+        source: Any,
         *,
         raw: bool = False,
         split: str | None = None,
@@ -62,7 +65,7 @@ class SourceOptions:
             image_column=self.image_column,
             image_root=self.image_root,
             raw=raw,
-            split=split,
+            split=self.split if split is None else split,
             follow_links=self.follow_links,
             need_features=need_features,
         )
@@ -76,8 +79,13 @@ class SourceOptions:
             notify(data.encoding.sentence())
         return data
 
-    def record(self, source: str, *, need_features: bool = True) -> dict[str, Any]:
-        """The source and these options for ``summary.json``, so that review and export can open it again."""
+    def record(self, source: Any, *, name: str = "", need_features: bool = True) -> dict[str, Any]:
+        """The source and these options for ``summary.json``, so that review and export can open it again.
+
+        Python objects cannot be opened again; ``name`` is what to call them.
+        """
+        if not all(isinstance(value, str | os.PathLike | None) for value in (source, self.labels)):
+            return memory_record(name)
         flags = {"follow_links": self.follow_links or None, "need_features": None if need_features else False}
         return source_record(source, **{**vars(self), **flags})
 

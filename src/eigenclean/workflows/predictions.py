@@ -1,6 +1,6 @@
 """Predicted probabilities in `eigenclean detect`: what they exclude, and the rows that they belong to."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 from eigenclean.arrays import Float64s
@@ -23,15 +23,16 @@ def check_excluded(engine: str | None, *, judges_once: bool) -> None:
 
 
 def load_probabilities(
-    path: Path, data: Source, reading: SourceOptions, *, notify: Notify
+    source: Any, data: Source, reading: SourceOptions, *, notify: Notify
 ) -> tuple[Float64s, dict[str, Any]]:
     """Probabilities for the rows of a source, columns in the order of the sorted classes, and the summary's entry.
 
     An embedding may have left rows out; without ids, the rows of the file are those of the source before that.
     """
     raw = data.raw if isinstance(data, EmbeddedSource) else data
-    matched = read_probabilities(path, id_column=reading.id_column).match(raw.labels, raw.ids)
+    matched = read_probabilities(source, id_column=reading.id_column).match(raw.labels, raw.ids)
     for notice in matched.notices:
         notify(notice)
+    name = str(source) if isinstance(source, str | os.PathLike) else type(source).__name__
     values = matched.values[data.rows] if isinstance(data, EmbeddedSource) else matched.values
-    return values, {"pred_probs": {"name": str(path), "notices": list(matched.notices)}}
+    return values, {"pred_probs": {"name": name, "notices": list(matched.notices)}}
