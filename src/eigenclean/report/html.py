@@ -20,6 +20,7 @@ from eigenclean.report.sections import SECTIONS, ReportInput
 from eigenclean.report.sections.evaluation import evaluation
 from eigenclean.report.sections.run import verdict_hash
 from eigenclean.report.summary import summarize
+from eigenclean.tables import TableEncoding
 from eigenclean.verdict import Verdict
 
 OPEN_CLASSES = 30  # bars shown before the fold
@@ -36,6 +37,7 @@ def write_report(
     run: Mapping[str, Any] | None = None,
     quality: Mapping[str, Any] | None = None,
     reliability: Reliability | None = None,
+    encoding: TableEncoding | None = None,
     save_data: bool = False,
 ) -> Path:
     """Write the report of ``verdict`` to ``path``, whole or not at all.
@@ -51,6 +53,7 @@ def write_report(
         run=run,
         quality=quality,
         reliability=reliability,
+        encoding=encoding,
     )
     page = Path(path)
     files = {page.name: render(summary)}

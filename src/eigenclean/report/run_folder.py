@@ -15,6 +15,7 @@ from eigenclean.report.html import render, report_data, report_data_path
 from eigenclean.report.sections.base import Features
 from eigenclean.report.summary import summarize
 from eigenclean.sources import Source
+from eigenclean.tables import TableEncoding
 from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
 from eigenclean.version import __version__
 
@@ -48,6 +49,7 @@ def publish(
     written: Path | None = None,
     data_hash: str | None = None,
     others: Mapping[str, Callable[[Path], None]] | None = None,
+    encoding: TableEncoding | None = None,
 ) -> dict[str, Any]:
     """Write verdict.parquet, summary.json, report.html and report.json into ``folder``; return the summary.
 
@@ -68,6 +70,7 @@ def publish(
             only has to be moved; then features are read again only for the rows on the map.
         data_hash: hash of the data where it is known; otherwise the source is read for it.
         others: more files of the set, each with a function that writes it to a path.
+        encoding: how the columns of a table became features; it is saved too.
     """
     run = {
         "seconds": seconds,
@@ -92,6 +95,7 @@ def publish(
             run=facts_shown,
             quality=quality,
             reliability=reliability,
+            encoding=encoding,
         )
         page = render(shown)
     made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
@@ -109,6 +113,8 @@ def publish(
         if page is not None and shown is not None:
             write_text(report_data_path(staging / REPORT), report_data(shown))
             write_text(staging / REPORT, page)
+        if encoding is not None:
+            encoding.save(staging / ENCODING)
         for name, write in (others or {}).items():
             write(staging / name)
     return summary

@@ -9,6 +9,7 @@ from eigenclean.metrics.calibration import Reliability
 from eigenclean.report.sections import SECTIONS, ReportInput
 from eigenclean.report.sections.base import Features
 from eigenclean.report.sections.headline import certainty_bands, headline
+from eigenclean.tables import TableEncoding
 from eigenclean.verdict import Verdict
 
 
@@ -21,6 +22,7 @@ def summarize(
     run: Mapping[str, Any] | None = None,
     quality: Mapping[str, Any] | None = None,
     reliability: Reliability | None = None,
+    encoding: TableEncoding | None = None,
 ) -> dict[str, Any]:
     r"""All that the report says about ``verdict``, as a dictionary of plain values.
 
@@ -33,6 +35,7 @@ def summarize(
         run: facts of the run: ``source``, ``command``, ``seconds``, ``version``, ``data_hash``, ``created``.
         quality: measured quality where the truth is known, as `eigenclean.metrics` gives it.
         reliability: predicted against observed probabilities, where the truth is known.
+        encoding: how the columns of a table became features, to say in which of their values suspects gather.
 
     >>> import numpy as np
     >>> verdict = Verdict(
@@ -46,7 +49,7 @@ def summarize(
     for what, values in (("images", images), ("texts", texts)):
         if values is not None and len(values) != len(verdict):
             raise InvalidData(f"report: {what} must be one per label, got {len(values)} for {len(verdict)} labels")
-    inputs = ReportInput(verdict, features, images, texts, run, quality, reliability)
+    inputs = ReportInput(verdict, features, images, texts, run, quality, reliability, encoding)
     return {
         "headline": headline(inputs),
         "bands": certainty_bands(inputs),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from eigenclean.arrays import Bools, Floats
+from eigenclean.arrays import Bools, Floats, Ints
 from eigenclean.tables.roles import Found, Role
 from eigenclean.tables.sample import ColumnSample
 from eigenclean.tables.values import (
@@ -137,6 +137,12 @@ class NumberEncoder(ColumnEncoder):
             columns.append(~known - self.missing_share)
         return np.stack(columns, axis=1)
 
+    def decode(self, block: Floats) -> tuple[Floats, Bools]:
+        """The numbers that `transform` encoded, and where they were missing."""
+        if self.as_is:
+            return block[:, 0], np.zeros(len(block), dtype=bool)
+        return _expand(block[:, 0]) * self.scale + self.centre, _decode_missing(block, self.missing_share)
+
 
 @dataclass(frozen=True)
 class CategoryEncoder(ColumnEncoder):
@@ -200,6 +206,20 @@ class CategoryEncoder(ColumnEncoder):
             pair: Floats = centred[:, :1] * np.sqrt(2)  # two rows are as far apart as in two columns
             return pair
         return centred
+
+    def decode(self, block: Floats) -> Ints:
+        """Positions of the encoded values; other values have the position after them, missing ones the next."""
+        other, missing = len(self.values), len(self.values) + 1
+        if self._is_pair:
+            return np.where(block[:, 0] > 0, 0, 1)  # the shares of both values are below 1
+        shares = [share for share in (*self.shares, self.other_share, self.missing_share) if share is not None]
+        codes = [*range(len(self.values))]
+        codes += [other] * (self.other_share is not None) + [missing] * (self.missing_share is not None)
+        indicators = block + np.array(shares)
+        best = indicators.argmax(axis=1)
+        is_known = indicators[np.arange(len(block)), best] > 0.5  # a value that was never seen has no column
+        decoded: Ints = np.where(is_known, np.array(codes)[best], other)
+        return decoded
 
     @property
     def _is_pair(self) -> bool:
@@ -273,6 +293,11 @@ class DateEncoder(ColumnEncoder):
             return weighted
         return np.concatenate([weighted, (~known - self.missing_share)[:, None]], axis=1)
 
+    def decode(self, block: Floats) -> tuple[Floats, Bools]:
+        """Seconds since 1970 that `transform` encoded, and where the date was missing."""
+        standard = _expand(block[:, 0] * np.sqrt(1 + len(self.parts)))
+        return np.rint(standard * self.scale + self.centre), _decode_missing(block, self.missing_share)
+
 
 ENCODERS: dict[Role, type[NumberEncoder] | type[CategoryEncoder] | type[DateEncoder]] = {
     Role.NUMBER: NumberEncoder,
@@ -316,6 +341,19 @@ def _compress(standard: Floats) -> Floats:
         values = standard[far]
         standard[far] = np.sign(values) * (_LINEAR + np.log1p(np.abs(values) - _LINEAR))
     return standard
+
+
+def _expand(compressed: Floats) -> Floats:
+    """The inverse of `_compress`."""
+    far = np.maximum(np.abs(compressed) - _LINEAR, 0)
+    expanded: Floats = np.where(far > 0, np.sign(compressed) * (_LINEAR + np.expm1(far)), compressed)
+    return expanded
+
+
+def _decode_missing(block: Floats, missing_share: float | None) -> Bools:
+    if missing_share is None:
+        return np.zeros(len(block), dtype=bool)
+    return np.asarray(block[:, -1] + missing_share > 0.5)
 
 
 def _floats(values: "pa.Array[Any]", style: str | None) -> Floats:

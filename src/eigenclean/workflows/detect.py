@@ -13,7 +13,6 @@ from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.report import publish, results_folder
-from eigenclean.report.run_folder import ENCODING
 from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
@@ -167,7 +166,7 @@ class Detection:
             report=output.report,
             written=self.judged.written,
             data_hash=self.judged.data_hash,
-            others={} if self.encoding is None else {ENCODING: self.encoding.save},
+            encoding=self.encoding,
         )
 
 

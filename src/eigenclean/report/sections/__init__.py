@@ -2,6 +2,7 @@
 
 from eigenclean.report.sections.base import ReportInput, Section
 from eigenclean.report.sections.classes import noise_by_class
+from eigenclean.report.sections.columns import column_findings
 from eigenclean.report.sections.confusion import confusion
 from eigenclean.report.sections.evaluation import evaluation
 from eigenclean.report.sections.map import feature_map
@@ -17,6 +18,7 @@ SECTIONS = (  # in the order of the page
     Section(
         "confusion", confusion, lambda summary: bool(summary["pairs"] or summary["transition"]), link="Confusions"
     ),
+    Section("columns", column_findings, lambda summary: bool(summary["findings"]), link="Columns"),
     Section("suspects", suspects, lambda summary: bool(summary["cards"]), link="Suspects"),
     Section("scores", score_histograms, lambda summary: bool(summary["panels"]), link="Scores"),
     Section("map", feature_map, lambda summary: summary is not None, link="Map"),

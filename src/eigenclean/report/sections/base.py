@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.report.class_index import ClassIndex
+from eigenclean.tables import TableEncoding
 from eigenclean.verdict import Verdict
 
 Features = ArrayLike | Callable[[Ints], Array]  # all rows, or a function that fetches the features of some rows
@@ -27,6 +28,7 @@ class ReportInput:
     run: Mapping[str, Any] | None = None
     quality: Mapping[str, Any] | None = None
     reliability: Reliability | None = None
+    encoding: TableEncoding | None = None
 
     @cached_property
     def classes(self) -> ClassIndex:

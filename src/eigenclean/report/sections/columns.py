@@ -1,0 +1,79 @@
+"""Where suspects gather in the columns of a table: values that more of the flagged rows have than of all rows."""
+
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Ints
+from eigenclean.report.formatting import count, isolate, percent, plain
+from eigenclean.report.sections.base import ReportInput
+from eigenclean.tables.groups import QUANTILES, ColumnGroups, column_groups
+
+MAX_FINDINGS = 12
+MAX_OF_COLUMN = 2
+MAX_ROWS = 50_000  # of all rows, and as many flagged ones, that are counted
+_MIN_FLAGGED = 3
+_MIN_LIFT = 1.5  # the share among the flagged rows over that among all rows
+_LEVEL = 0.001  # of the binomial test, for all groups together
+
+
+def column_findings(inputs: ReportInput) -> dict[str, Any]:
+    """The groups of rows with the most flagged labels beyond what their size explains."""
+    encoding, flagged = inputs.encoding, inputs.classes.flagged
+    if encoding is None or encoding.is_as_is or inputs.features is None or len(flagged) < _MIN_FLAGGED:
+        return {"findings": [], "sentence": None}
+    n = len(inputs.verdict)
+    sampled = np.arange(0, n, -(-n // MAX_ROWS))
+    suspects = flagged[:: -(-len(flagged) // MAX_ROWS)]
+    rows = np.union1d(sampled, suspects)
+    features = _take(inputs, rows)
+    if features.shape[1] < len(encoding.feature_names):
+        return {"findings": [], "sentence": None}
+    at_sampled, at_suspects = np.searchsorted(rows, sampled), np.searchsorted(rows, suspects)
+    n_groups = len(encoding.feature_names) + len(QUANTILES) * len(encoding.encoders)  # about as many are tested
+    findings = [
+        finding
+        for groups in column_groups(encoding, features)
+        for finding in _findings(groups, at_sampled, at_suspects, _LEVEL / n_groups)
+    ]
+    findings.sort(key=lambda finding: (-finding["excess"], finding["column"], finding["values"]))
+    scale = len(flagged) / len(suspects)
+    kept = [{**f, "n_flagged": round(scale * f["n_flagged"])} for f in findings[:MAX_FINDINGS]]
+    return {"findings": kept, "sentence": _sentence(kept[0], len(flagged)) if kept else None}
+
+
+def _take(inputs: ReportInput, rows: Ints) -> Array:
+    features = inputs.features
+    return features(rows) if callable(features) else np.asarray(features)[rows]
+
+
+def _findings(groups: ColumnGroups, sampled: Ints, suspects: Ints, level: float) -> list[dict[str, Any]]:
+    from scipy.stats import binom  # slow to import
+
+    n_groups = len(groups.groups)
+    share = np.bincount(groups.codes[sampled], minlength=n_groups) / max(len(sampled), 1)
+    n_flagged = np.bincount(groups.codes[suspects], minlength=n_groups)
+    expected = len(suspects) * share
+    gathers = (n_flagged >= _MIN_FLAGGED) & (n_flagged >= _MIN_LIFT * expected)
+    gathers &= binom.sf(n_flagged - 1, len(suspects), share) <= level
+    excess = n_flagged - expected
+    order = sorted(np.flatnonzero(gathers).tolist(), key=lambda group: -excess[group])[:MAX_OF_COLUMN]
+    return [
+        {
+            "column": plain(groups.column) or "the column without a name",
+            "values": plain(groups.groups[group], 80),
+            "n_flagged": int(n_flagged[group]),
+            "flagged_share": float(n_flagged[group] / len(suspects)),
+            "row_share": float(share[group]),
+            "excess": float(excess[group]),
+        }
+        for group in order
+    ]
+
+
+def _sentence(finding: dict[str, Any], n_flagged: int) -> str:
+    where = f"{isolate(finding['column'])} {isolate(finding['values'])}"
+    return (
+        f"{percent(finding['flagged_share'])} of the flagged labels ({count(finding['n_flagged'])} of "
+        f"{count(n_flagged)}) are where {where}, as are {percent(finding['row_share'])} of all rows."
+    )
