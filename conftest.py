@@ -18,6 +18,25 @@ def feature_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def single_repeat() -> Iterator[None]:
+    """The judge assigns few rows to folds once, not five times: most tests are about something else, and many."""
+    from eigenclean.detect.judge import repeats
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "REPEATED_ROWS", 1)
+        yield
+
+
+@pytest.fixture
+def repeated_rows(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The judge assigns few rows to folds as often as it does for users; the number of rows that are few."""
+    from eigenclean.detect.judge import repeats
+
+    monkeypatch.setattr(repeats, "REPEATED_ROWS", 3000)
+    return 3000
+
+
 @pytest.fixture
 def timm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A stand-in for timm with the four calls that we use of it; ``asked`` remembers what was asked for."""

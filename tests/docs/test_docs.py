@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 
+@pytest.mark.usefixtures("repeated_rows")
 def test_what_the_page_shows_is_what_comes_out(examples: ModuleType, shown_page: Path) -> None:
     stale = examples.check_page(shown_page)
     assert not stale, "\n\n".join(place.complaint for place in stale)

@@ -5,8 +5,10 @@ from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Ints, row_chunks
 
+_ODD = 0x9E3779B97F4A7C15  # the golden ratio times 2**64, as usual for hashing small numbers
 
-def content_folds(features: Array, n_folds: int) -> Ints:
+
+def content_folds(features: Array, n_folds: int, repeat: int = 0) -> Ints:
     """Return the fold of each row, 0..n_folds-1, as a hash of its values.
 
     Cross-fitting scores a row by a model of the *other* folds, so the fold must be the same when the row comes in
@@ -17,12 +19,21 @@ def content_folds(features: Array, n_folds: int) -> Ints:
     >>> bool((content_folds(X, 3)[::-1] == content_folds(X[::-1], 3)).all())
     True
     """
-    return folds_of_hashes(content_hash(features), n_folds)
+    return folds_of_hashes(content_hash(features), n_folds, repeat)
 
 
-def folds_of_hashes(hashes: NDArray[np.uint64], n_folds: int) -> Ints:
-    """Return the fold of each hash, from its high bits, which are the best mixed."""
+def folds_of_hashes(hashes: NDArray[np.uint64], n_folds: int, repeat: int = 0) -> Ints:
+    """Return the fold of each hash, from its high bits, the best mixed ones; another one in each ``repeat``."""
+    if repeat:
+        hashes = _mixed(hashes ^ np.uint64(repeat * _ODD % (1 << 64)))
     return ((hashes >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose bits all depend on all bits of the hashes (the finaliser of SplitMix64)."""
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return hashes ^ (hashes >> np.uint64(31))
 
 
 def canonical_order(hashes: NDArray[np.uint64], codes: Ints) -> Ints:

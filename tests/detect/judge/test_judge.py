@@ -56,7 +56,9 @@ class TestJudge:
         verdict = Judge().judge(X[keep], Y[keep])
         assert verdict.flagged[Y[keep] == 3].mean() < 0.5
 
-    @pytest.mark.parametrize("options", [{"n_folds": 2}, {"rounds": 0}, {"threshold": 2.0}, {"views": 3}])
+    @pytest.mark.parametrize(
+        "options", [{"n_folds": 2}, {"rounds": 0}, {"threshold": 2.0}, {"views": 3}, {"n_repeats": 0}]
+    )
     def test_bad_options(self, options: dict[str, float]) -> None:
         with pytest.raises(InvalidOption, match=next(iter(options))):
             Judge(**options).fit(X, Y)  # type: ignore[arg-type]

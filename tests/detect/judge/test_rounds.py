@@ -15,7 +15,6 @@ from eigenclean.detect.judge.block_statistics import (
     corrected,
     find_candidates,
     prepare,
-    suggest,
     zero_corrections,
     zero_moments,
 )
@@ -24,6 +23,7 @@ from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.discriminants import DiscriminantSolver
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.noise_model import NoiseModel
+from eigenclean.detect.judge.repeats import suggest
 from eigenclean.detect.judge.rounds import SHRINKAGES, FittedRound, RoundFitter, neighbours
 from eigenclean.detect.judge.row_maps import FourierFeatures, StandardizedColumns
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
@@ -236,7 +236,7 @@ def test_suggestions_are_the_most_likely_other_classes() -> None:
     candidates = setting.candidates(setting.given_sums())
     model = AveragedNoiseModel([model_for(setting)], np.ones(1))
     rows = np.array([3, 200, 17, 399])
-    classes, shares = suggest(candidates, rows, model)
+    classes, shares = suggest([candidates], rows, [model])
     posterior = model.posterior(candidates)
     for row, best, share in zip(rows, classes, shares, strict=True):
         others = [k for k in range(K) if k != GIVEN[row]]

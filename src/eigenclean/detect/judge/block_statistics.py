@@ -22,10 +22,10 @@ SUSPECT = 0.9  # labels with a lower P(right) are judged again without the label
 
 
 def prepare(
-    features: Array, row_hashes: NDArray[np.uint64], row_maps: Sequence[RowMap], n_folds: int
+    features: Array, row_hashes: NDArray[np.uint64], row_maps: Sequence[RowMap], n_folds: int, repeat: int = 0
 ) -> tuple[UnitRows, ...]:
     """Rows prepared for each view of moments, assigned to folds by their content hashes."""
-    folds = folds_of_hashes(row_hashes, n_folds)
+    folds = folds_of_hashes(row_hashes, n_folds, repeat)
     return tuple(UnitRows(features, folds, row_map) for row_map in row_maps)
 
 
@@ -150,18 +150,3 @@ def sum_right_per_class(candidates: Candidates, model: AveragedNoiseModel) -> tu
     k = candidates.n_classes
     counts = np.bincount(candidates.given, minlength=k)
     return counts, np.bincount(candidates.given, p_right, k).astype(np.float64, copy=False)
-
-
-def log_odds(candidates: Candidates, model: AveragedNoiseModel) -> Float64s:
-    """Log-odds that the given label is right: the scores of the rows."""
-    return model.log_odds(candidates)
-
-
-def suggest(candidates: Candidates, rows: Ints, model: AveragedNoiseModel) -> tuple[Ints, Float64s]:
-    """The most likely other class of these rows, and its probability among the other classes."""
-    chosen = candidates.take(rows)
-    posterior = model.posterior(chosen).astype(np.float64)
-    posterior[chosen.given_entries] = 0.0
-    posterior /= np.maximum(posterior.sum(axis=0), 1e-300)
-    best = posterior.argmax(axis=0), np.arange(len(rows))
-    return chosen.classes[best].astype(np.intp), posterior[best]

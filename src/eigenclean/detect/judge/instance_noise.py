@@ -60,16 +60,15 @@ class AveragedNoiseModel:
 
     def log_odds(self, candidates: Candidates) -> Float64s:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; it still ranks rows whose probability rounds to 0 or 1."""
-        odds = np.stack([model.log_odds(candidates) for model in self.models])
-        if len(odds) == 1:
-            return np.asarray(odds[0])
-        log_weights = np.log(self.weights)[:, None]
-        right = logsumexp(log_weights + log_expit(odds), axis=0)
-        return np.asarray(right - logsumexp(log_weights + log_expit(-odds), axis=0))
+        return mean_log_odds([model.log_odds(candidates) for model in self.models], self.weights)
+
+    def pair_counts(self, candidates: CandidateBlocks) -> PairCounts:
+        """Expected numbers of pairs of right and given labels, with both kinds of noise."""
+        return candidates.total(_posterior_counts, args=(self,))
 
     def overall_transition(self, candidates: CandidateBlocks) -> TransitionMatrix:
         """The transition matrix of these rows with both kinds of noise."""
-        return TransitionMatrix.from_counts(candidates.total(_posterior_counts, args=(self,)), candidates.n_classes)
+        return TransitionMatrix.from_counts(self.pair_counts(candidates), candidates.n_classes)
 
     def noise_rate_range(self, candidates: CandidateBlocks, level: float = INTERVAL) -> tuple[float, float]:
         """The interval of noise rates that labels leave possible.
@@ -86,6 +85,19 @@ class AveragedNoiseModel:
         low, high = np.searchsorted(cumulative, [tail, 1.0 - tail - 1e-9])
         highest = max(float(rates[order[min(high, len(rates) - 1)]]), doubt / len(candidates))
         return float(rates[order[low]]), highest
+
+
+def mean_log_odds(odds: Sequence[Float64s], weights: Float64s) -> Float64s:
+    """Log-odds of the weighted mean of probabilities, from the log-odds of each.
+
+    >>> mean_log_odds([np.array([0.0]), np.array([800.0])], np.array([0.5, 0.5])).round(3)
+    array([1.099])
+    """
+    if len(odds) == 1:
+        return odds[0]
+    stacked, log_weights = np.stack(odds), np.log(weights)[:, None]
+    right = logsumexp(log_weights + log_expit(stacked), axis=0)
+    return np.asarray(right - logsumexp(log_weights + log_expit(-stacked), axis=0))
 
 
 def average_over_instance_noise(model: NoiseModel, candidates: CandidateBlocks) -> AveragedNoiseModel:

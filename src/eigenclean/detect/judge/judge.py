@@ -1,6 +1,6 @@
 """The judge: P(label right) by several cross-fitted views of the features and one model of the label noise.
 
-The algorithm, in the order of `Judge._fit_rows`:
+The algorithm, of which `JudgeFitter` does the steps 1 to 5:
 
 1. *Scan.* Every row gets a hash of its content, and with it a fold. Cross-fitting by content keeps copies of a row
    in one fold and finds the fold of a row again, in any order and on any machine.
@@ -15,17 +15,15 @@ The algorithm, in the order of `Judge._fit_rows`:
 5. *Instance-dependent noise.* Models with several rates of it are averaged.
    If the features are those of a network that was trained on these labels, the alignments of FINE say whether the
    views see the noise at all; if not, they replace the views.
+   Few rows are assigned to folds several times, and probabilities are averaged.
 6. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
 
 Moments are sums over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
 """
 
-from functools import partial
-from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 
@@ -34,48 +32,27 @@ from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
-from eigenclean.detect.folds import canonical_order, content_folds, content_hash, folds_of_hashes
-from eigenclean.detect.judge.block_statistics import (
-    add_moments,
-    log_odds,
-    prepare,
-    suggest,
-    sum_right_per_class,
-    zero_moments,
-)
-from eigenclean.detect.judge.candidate_blocks import MAX_SAMPLE, RowSample
-from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
-from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSolver
+from eigenclean.detect.judge.block_statistics import sum_right_per_class
+from eigenclean.detect.judge.candidates import Candidates
+from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions
 from eigenclean.detect.judge.in_sample import HIDDEN, AlignmentMargins
-from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, average_over_instance_noise
-from eigenclean.detect.judge.rounds import FittedRound, RoundFitter
-from eigenclean.detect.judge.transition_matrix import TransitionMatrix
-from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowMap, RowNormalizer, UnitRows, scan_block
-from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, MOMENT_VIEWS
-from eigenclean.detect.judge.views.base import FixedScores, FixedView, LabelledRows
-from eigenclean.detect.judge.views.probabilities import Probabilities, check_probabilities, split_columns
-from eigenclean.detect.judge.views.selection import (
-    MAX_COMPARED_CLASSES,
-    SAMPLE_ROWS,
-    SampledRows,
-    check_views,
-    choose_kernel,
-    choose_row_map,
-    combines_probabilities,
-    fitting_views,
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
+from eigenclean.detect.judge.repeats import (
+    FittedRepeat,
+    Repeat,
+    default_repeats,
+    log_odds,
+    overall_transition,
+    suggest,
+    together,
 )
+from eigenclean.detect.judge.transition_matrix import TransitionMatrix
+from eigenclean.detect.judge.views import AUTO
+from eigenclean.detect.judge.views.probabilities import Probabilities, split_columns
+from eigenclean.detect.judge.views.selection import check_views, combines_probabilities
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import EvidenceKind
-
-
-class _Whole(NamedTuple):
-    """All rows in memory, for views that need them at once."""
-
-    features: Array
-    codes: Ints
-    weight: Float64s | None
-    probabilities: Array | None = None  # predicted by the user's model, beside the features
 
 
 class Judge(BlockDetector):
@@ -93,6 +70,8 @@ class Judge(BlockDetector):
             more views, as in "auto,probabilities", they are the last K columns of X, beside the features.
         in_sample: whether the features are those of a network that was trained on these labels.
         n_folds: a row is scored by the other folds; its fold depends on its content alone.
+        n_repeats: how often rows are assigned to folds and judged; probabilities are averaged. None: several times
+            if rows are few.
         rounds: how often class sums are computed at most, the first time with the given labels and then with labels
             that are probably wrong corrected.
         threshold: labels are kept when P(right) is strictly above it.
@@ -119,7 +98,7 @@ class Judge(BlockDetector):
 
     name: ClassVar[str] = "judge"
     # Features of a network change from epoch to epoch, and its last layer is linear.
-    training_options: ClassVar[dict[str, Any]] = {"views": "linear", "in_sample": True}
+    training_options: ClassVar[dict[str, Any]] = {"views": "linear", "in_sample": True, "n_repeats": 1}
     in_sample_options: ClassVar[dict[str, Any]] = {"in_sample": True}
     view_weights_: dict[str, float]
     shrinkages_: dict[str, float]
@@ -128,10 +107,7 @@ class Judge(BlockDetector):
     n_rounds_: int
     cautions_: list[str]
     glances_ = RenamedAttribute("instance_noise_rate_")
-    _row_maps: list[RowMap]
-    _fixed_views: list[FixedView]
-    _discriminants: list[Discriminants]
-    _model: AveragedNoiseModel
+    _repeats: list[Repeat]
     _overall_transition: TransitionMatrix
     _margins: AlignmentMargins | None
 
@@ -141,6 +117,7 @@ class Judge(BlockDetector):
         views: str = AUTO,
         in_sample: bool = False,
         n_folds: int = 5,
+        n_repeats: int | None = None,
         rounds: int = 40,
         cut: str | Cut = "posterior",
         threshold: float = 0.5,
@@ -148,6 +125,7 @@ class Judge(BlockDetector):
         self.views = views
         self.in_sample = in_sample
         self.n_folds = n_folds
+        self.n_repeats = n_repeats
         self.rounds = rounds
         self.cut = cut
         self.threshold = threshold
@@ -177,6 +155,8 @@ class Judge(BlockDetector):
             raise InvalidOption("Judge: in_sample is about features; predicted probabilities must be out of sample")
         if self.n_folds < 3:  # labels of a fold are corrected without it and another one
             raise InvalidOption(f"Judge: n_folds must be at least 3, got {self.n_folds}")
+        if self.n_repeats is not None and self.n_repeats < 1:
+            raise InvalidOption(f"Judge: n_repeats must be at least 1, got {self.n_repeats}")
         if self.rounds < 1:
             raise InvalidOption(f"Judge: rounds must be at least 1, got {self.rounds}")
 
@@ -191,7 +171,7 @@ class Judge(BlockDetector):
         features, probabilities = self._split_columns(X)
         n_rows = block_rows(features)
         weights = None if weight is None else split_rows(weight, n_rows)
-        whole = _Whole(features, codes, weight, probabilities)
+        whole = WholeRows(features, codes, weight, probabilities)
         block_scores = self._fit_rows(split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole)
         return np.concatenate(list(block_scores.scores))
 
@@ -202,48 +182,27 @@ class Judge(BlockDetector):
         return split_columns(X, len(self.classes_), self.feature_exponent_)
 
     def _fit_rows(
-        self, features: Blocks[Array], codes: Blocks[Ints], weights: Blocks[Float64s] | None, whole: _Whole | None
+        self,
+        features: Blocks[Array],
+        codes: Blocks[Ints],
+        weights: Blocks[Float64s] | None,
+        whole: WholeRows | None,
     ) -> BlockScores:
-        k, n_folds = len(self.classes_), self.n_folds
-        scans = features.map(scan_block).persist()
-        statistics = list(scans.map(attrgetter("statistics")))
-        row_hashes = scans.map(attrgetter("row_hashes"))
-        n = sum(block.n for block in statistics)
-        weight: Blocks[Any] = features.from_items([None] * len(features)) if weights is None else weights
-
-        names = check_views(self.views, by="Judge")
-        if names == ("probabilities",):
-            features.map(check_probabilities, args=(k,)).persist()
-        chosen = RowSample.of(row_hashes, n)
-        sample = self._sample(features, codes, weight, row_hashes, chosen)
-        self._row_maps, moment_names = [], []
-        base: RowMap | None = None
-        if names != ("probabilities",):
-            unit = base = RowNormalizer.of_blocks(features, statistics).projected(features, n)
-            moment_names = [name for name in MOMENT_VIEWS if names is None or name in names]
-            if k <= MAX_COMPARED_CLASSES:
-                base = choose_row_map(sample, unit)
-            elif names is None:
-                moment_names = ["linear"]
-            self._row_maps = [base if name == "linear" else choose_kernel(sample, base) for name in moment_names]
-        self._fixed_views, fixed = self._fit_fixed_views(names, whole, base, features)
-        left_out = list(fitting_views(n, self.n_features_in_)) if whole is None and names is None else []
-
-        rows = features.map(prepare, row_hashes, args=(self._row_maps, n_folds))
-        widths = [row_map.n_columns for row_map in self._row_maps]
-        if n * sum(widths) * statistics[0].itemsize <= CACHE_LIMIT:
-            rows = rows.persist()
-        moments = rows.total(add_moments, codes, weight, initial=partial(zero_moments, n_folds, k, widths))
-        solvers = [
-            DiscriminantSolver(each.second, each.weights, getattr(row_map, "n_dimensions", None))
-            for each, row_map in zip(moments, self._row_maps, strict=True)
-        ]
-        sample_rows = [sample.prepared(row_map) for row_map in self._row_maps]
-        fitter = RoundFitter(
-            rows, codes, fixed, weight, moments, solvers, sample_rows, sample.codes, chosen, n, k
-        )  # fmt: skip
-        last, self.n_rounds_ = fitter.fit(self.rounds)
-        scores = self._finish(last, [*moment_names, *(view.name for view in self._fixed_views)], left_out)
+        k = len(self.classes_)
+        fitter = JudgeFitter(
+            features,
+            codes,
+            weights,
+            whole,
+            names=check_views(self.views, by="Judge"),
+            k=k,
+            n_features=self.n_features_in_,
+            n_folds=self.n_folds,
+            max_rounds=self.rounds,
+        )
+        n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
+        fits = [fitter.fit(repeat) for repeat in range(n_repeats)]
+        scores = self._finish(fits, fitter)
         self._margins = None
         return self._compare_with_margins(scores, features, codes, weights) if self.in_sample else scores
 
@@ -268,96 +227,46 @@ class Judge(BlockDetector):
         self.view_weights_, self.instance_noise_rate_ = {"alignment": 1.0}, 0.0
         return margins.block_scores
 
-    def _finish(self, last: FittedRound, view_names: list[str], left_out: list[str]) -> BlockScores:
-        candidates = last.candidates
-        self._discriminants = last.discriminants
-        self._model = average_over_instance_noise(last.model, candidates)
-        self.instance_noise_rate_ = self._model.instance_noise_rate
-        self.noise_rate_range_ = self._model.noise_rate_range(candidates)
-        self._overall_transition = self._model.overall_transition(candidates)
-        counts, right = candidates.total(sum_right_per_class, args=(self._model,))
-        facts = FitFacts(
+    def _finish(self, fits: list[FittedRepeat], fitter: JudgeFitter) -> BlockScores:
+        self._repeats = [fit.repeat for fit in fits]
+        models = [repeat.model for repeat in self._repeats]
+        self.n_rounds_ = max(fit.n_rounds for fit in fits)
+        self.instance_noise_rate_ = float(np.mean([model.instance_noise_rate for model in models]))
+        lows, highs = zip(*(fit.repeat.model.noise_rate_range(fit.candidates) for fit in fits), strict=True)
+        self.noise_rate_range_ = min(lows), max(highs)
+        self._overall_transition = overall_transition(fits, len(self.classes_))
+        names = fitter.view_names(self._repeats[0].fixed_views)
+        self.shrinkages_ = dict(zip(names, fits[0].shrinkages, strict=False))
+        shares = np.mean([fit.view_shares() for fit in fits], axis=0)
+        self.view_weights_ = {name: float(share) for name, share in zip(names, shares, strict=True)}
+        self.cautions_ = cautions(self._fit_facts(fits, fitter.views_left_out))
+        tables = fits[0].candidates.blocks.map(together, *(fit.candidates.blocks for fit in fits[1:]))
+        return BlockScores(
+            tables.map(log_odds, args=(models,)),
+            lambda flagged, cut: tables.map(suggest, flagged, args=(models,)),
+        )
+
+    def _fit_facts(self, fits: list[FittedRepeat], views_left_out: list[str]) -> FitFacts:
+        sums = [fit.candidates.total(sum_right_per_class, args=(fit.repeat.model,)) for fit in fits]
+        counts, right = sums[0][0], np.mean([right for _, right in sums], axis=0)
+        views = self._repeats[0].fixed_views
+        return FitFacts(
             self.classes_,
             counts,
             counts - right,
             self.noise_rate_range_,
-            last.model.log_likelihood,
-            left_out,
-            next((view.agreement for view in self._fixed_views if isinstance(view, Probabilities)), None),
+            float(np.mean([fit.log_likelihood for fit in fits])),
+            views_left_out,
+            next((view.agreement for view in views if isinstance(view, Probabilities)), None),
             self.consumes,
         )
-        self.cautions_ = cautions(facts)
-        self.shrinkages_ = dict(zip(view_names, last.shrinkages, strict=False))
-        shares = self._model.scales * candidates.subsample(MAX_SAMPLE).spreads
-        shares /= max(float(shares.sum()), 1e-300)
-        self.view_weights_ = {name: float(share) for name, share in zip(view_names, shares, strict=True)}
-        args = (self._model,)
-        tables = candidates.blocks
-        return BlockScores(
-            tables.map(log_odds, args=args), lambda flagged, cut: tables.map(suggest, flagged, args=args)
-        )
-
-    def _sample(
-        self,
-        features: Blocks[Array],
-        codes: Blocks[Ints],
-        weight: Blocks[Any],
-        row_hashes: Blocks[NDArray[np.uint64]],
-        chosen: RowSample,
-    ) -> SampledRows:
-        """Rows on which choices are made, the same for all engines."""
-        k = len(self.classes_)
-        rows = features.from_items(chosen.first(SAMPLE_ROWS, len(features)))
-        parts = list(features.map(_take, codes, weight, row_hashes, rows))
-        taken, labels, weights, hashes = zip(*parts, strict=True)
-        order = canonical_order(np.concatenate(hashes), np.concatenate(labels))
-        return SampledRows(
-            np.concatenate(taken)[order],
-            np.concatenate(labels)[order],
-            folds_of_hashes(np.concatenate(hashes)[order], self.n_folds),
-            None if weights[0] is None else np.concatenate(weights)[order],
-            k,
-            self.n_folds,
-        )
-
-    def _fit_fixed_views(
-        self, names: tuple[str, ...] | None, whole: _Whole | None, base: RowMap | None, features: Blocks[Array]
-    ) -> tuple[list[FixedView], Blocks[FixedScores]]:
-        if whole is None:
-            asked = [name for name in names or () if name in FIXED_VIEWS]
-            if asked:
-                raise InvalidOption(
-                    f"Judge: view {asked[0]} needs all rows in memory; use --engine memory or views=linear,kernel"
-                )
-            return [], features.from_items([FixedScores()] * len(features))
-        hashes = content_hash(whole.features)
-        folds, k = folds_of_hashes(hashes, self.n_folds), len(self.classes_)
-        order = canonical_order(hashes, whole.codes)
-        labelled = LabelledRows(
-            whole.features[order],
-            whole.codes[order],
-            folds[order],
-            None if whole.weight is None else whole.weight[order],
-            k,
-            self.n_folds,
-            RowNormalizer.of(whole.features) if base is None else base,
-            None if whole.probabilities is None else whole.probabilities[order],
-        )
-        wanted = [*fitting_views(*whole.features.shape)] if names is None else [*names]
-        if whole.probabilities is not None and names is None:
-            wanted.append("probabilities")
-        views = [FIXED_VIEWS[name].fit(labelled) for name in wanted if name in FIXED_VIEWS]
-        nested = bool(self._row_maps) and k <= MAX_DENSE_CLASSES
-        scores = FixedScores.of(views, whole.features, folds, nested, whole.probabilities)
-        chunks = row_chunks(len(folds), 1, block_rows(whole.features))
-        return views, features.from_items([scores.take(chunk) for chunk in chunks])
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
         if self._margins is not None:
             return self._margins.log_odds(X, codes)
         scores = np.empty(len(X))
         for chunk in row_chunks(len(X), 1, block_rows(X)):
-            scores[chunk] = self._model.log_odds(self._candidates(X[chunk], codes[chunk]))
+            scores[chunk] = log_odds(self._candidates(X[chunk], codes[chunk]), self._models)
         return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
@@ -366,15 +275,16 @@ class Judge(BlockDetector):
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for chunk in row_chunks(len(rows), 1, block_rows(X)):
             candidates = self._candidates(X[rows[chunk]], codes[rows[chunk]])
-            best[chunk], share[chunk] = suggest(candidates, np.arange(len(candidates)), self._model)
+            best[chunk], share[chunk] = suggest(candidates, np.arange(len(candidates[0])), self._models)
         return best, share
 
-    def _candidates(self, X: Array, codes: Ints) -> Candidates:
+    def _candidates(self, X: Array, codes: Ints) -> list[Candidates]:
         features, probabilities = self._split_columns(X)
-        folds = content_folds(features, self.n_folds)
-        rows = [UnitRows(features, folds, row_map) for row_map in self._row_maps]
-        fixed = FixedScores.of(self._fixed_views, features, folds, probabilities=probabilities)
-        return Candidates.of(list(zip(self._discriminants, rows, strict=True)), codes, fixed.tables)
+        return [repeat.candidates(features, codes, probabilities) for repeat in self._repeats]
+
+    @property
+    def _models(self) -> list[AveragedNoiseModel]:
+        return [repeat.model for repeat in self._repeats]
 
     @property
     def transition_(self) -> Float64s:
@@ -390,9 +300,3 @@ class Judge(BlockDetector):
         if len(self.classes_) <= 100:
             record["transition"] = np.round(self.transition_, 4).tolist()
         return record
-
-
-def _take(
-    features: Array, codes: Ints, weight: Float64s | None, hashes: NDArray[np.uint64], rows: Ints
-) -> tuple[Array, Ints, Float64s | None, NDArray[np.uint64]]:
-    return features[rows], codes[rows], None if weight is None else weight[rows], hashes[rows]
