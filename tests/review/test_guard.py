@@ -24,6 +24,7 @@ EVERYTHING = [
     "/page/main.js",
     "/api/run",
     "/api/items?at=0",
+    "/api/groups?column=0",
     "/api/changes?since=0",
     "/api/patch",
     "/favicon.ico",
@@ -320,6 +321,10 @@ def test_broken_json_is_refused(inside: Served, body: bytes) -> None:
 QUERIES = [
     "/api/items",
     *(f"/api/items?at={at}" for at in ("", "-1", "x", "999999999", "0," * 200, "%D9%A3")),
+    *(
+        f"/api/groups{column}"
+        for column in ("", "?column=", "?column=-1", "?column=x", "?column=0", "?column=%D9%A3")
+    ),
     *(f"/api/changes?since={since}" for since in ("", "x", "-1", "99999999999999999999")),
 ]
 

@@ -21,6 +21,7 @@ from eigenclean.review.requests import (
     read_body,
     read_changes,
     read_chunk,
+    read_column,
     read_number,
     read_positions,
     read_row,
@@ -80,6 +81,7 @@ class _Endpoints:
             get("/api/run", self.run),
             get("/api/suspects", self.suspects),
             get("/api/items", self.items),
+            get("/api/groups", self.groups),
             get("/api/changes", self.changes),
             get("/api/patch", self.patch),
             get("/picture/{key}/{row}", self.large_image),
@@ -112,6 +114,10 @@ class _Endpoints:
         positions = read_positions(request, len(self._review.suspects))
         items, signatures = self._review.items(positions), self._review.signatures(positions)
         return _json([{**item, "signed": signed} for item, signed in zip(items, signatures, strict=True)])
+
+    def groups(self, request: Request) -> Response:
+        table = self._review.table
+        return _json(self._review.groups(read_column(request, 0 if table is None else len(table.columns))))
 
     def changes(self, request: Request) -> Response:
         since = read_number(request, "since")

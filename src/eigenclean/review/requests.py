@@ -61,6 +61,14 @@ def read_chunk(request: Request, n_suspects: int) -> slice:
     return slice(start, min(start + PAGE_SIZE, n_suspects))
 
 
+def read_column(request: Request, n_columns: int) -> int:
+    """A column of the table, as ``?column=0``."""
+    column = read_number(request, "column")
+    if column >= n_columns:
+        raise HTTPException(400, f"column must be a number below {n_columns}")
+    return column
+
+
 def read_row(request: Request) -> int | None:
     """The row in the path; None when it is no number."""
     row = request.path_params["row"]

@@ -22,6 +22,7 @@ from eigenclean.review.images import SampleImages
 from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
+from eigenclean.review.table import TableRows
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.verdict import FILE as VERDICT
 from eigenclean.verdict import SUMMARY, Verdict
@@ -42,6 +43,7 @@ class Review:
         images: of suspects and neighbours, if the source has images.
         texts: one per row of the source, if it has texts.
         explanation: alignments and neighbours, if the source has features.
+        table: values by column name, if the source is a table.
         name: name of the data, for the page.
         notes: what is missing and why, in sentences.
     """
@@ -55,6 +57,7 @@ class Review:
     explanation: Explanation | None
     name: str
     notes: tuple[str, ...]
+    table: TableRows | None = None
 
     pictures = RenamedAttribute("images")
     why = RenamedAttribute("explanation")
@@ -97,6 +100,7 @@ class Review:
             explanation=reopened.explanation,
             name=_name_without_folders(str(record.get("name") or folder.name)),
             notes=tuple(reopened.notes),
+            table=reopened.table,
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
@@ -109,6 +113,7 @@ class Review:
             "images": self.images is not None,
             "coarse": self.images is not None and first is not None and self.images.is_coarse(first),
             "texts": self.texts is not None,
+            "table": None if self.table is None else self.table.describe(most),
             "notes": list(self.notes),
         }
 
@@ -144,6 +149,10 @@ class Review:
         """Texts, alignments and neighbours of the suspects at these positions."""
         return [self._item(position) for position in positions]
 
+    def groups(self, column: int, most: int | None = None) -> dict[str, Any]:
+        """The (``most`` worst) suspects in groups by their values in a column of the table, for a filter."""
+        return {"groups": [], "codes": []} if self.table is None else self.table.groups(column, most)
+
     def signatures(self, positions: Iterable[int]) -> list[dict[str, Any] | None]:
         """Who decided last about the suspects at these positions, and when."""
         ids = [self.suspects.ids[position] for position in positions]
@@ -177,6 +186,8 @@ class Review:
     def _item(self, position: int) -> dict[str, Any]:
         row = int(self.suspects.rows[position])
         item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT)}
+        if self.table is not None:
+            item |= self.table.details(row)
         if self.explanation is not None:
             classes, alignments = self.explanation.classes[position], self.explanation.alignment[position]
             item["align"] = [
@@ -185,7 +196,7 @@ class Review:
             ]
             item["near"] = [
                 [
-                    {"cosine": round(float(cosine), 3), **self._sample(int(near), _NEIGHBOUR_TEXT)}
+                    {"cosine": round(float(cosine), 3), **self._neighbour(int(near), item)}
                     for near, cosine in zip(rows, cosines, strict=True)
                     if near >= 0
                 ]
@@ -194,6 +205,10 @@ class Review:
                 )
             ]
         return item
+
+    def _neighbour(self, row: int, item: dict[str, Any]) -> dict[str, Any]:
+        sample = self._sample(row, _NEIGHBOUR_TEXT)
+        return sample if self.table is None else {**sample, "brief": self.table.brief(row, item.get("brief", ()))}
 
     def _sample(self, row: int, max_text: int) -> dict[str, Any]:
         """Id, text and features of one row, as far as the source has them."""

@@ -89,7 +89,14 @@ def _page_data(review: Review, reviewer: str, most: int) -> dict[str, Any]:
         "suspects": review.suspects.columns(slice(0, n)),  # without decisions: they stay in the run's folder
         "items": items,
         "images": images,
+        "groups": _groups(review, n),
     }
+
+
+def _groups(review: Review, n: int) -> list[dict[str, Any]]:
+    """For each column of a table, the groups that its filter offers."""
+    columns = () if review.table is None else review.table.columns
+    return [review.groups(number, n) for number in range(len(columns))]
 
 
 def _image_uris(images: SampleImages, items: list[dict[str, Any]]) -> dict[int, str]:

@@ -16,6 +16,7 @@ from eigenclean.paths import FOLLOW
 from eigenclean.review.explanation import FILE, Explanation, explain, load_explanation, save_explanation
 from eigenclean.review.images import SampleImages
 from eigenclean.review.suspects import Suspects
+from eigenclean.review.table import TableRows, table_rows
 from eigenclean.sources import Source
 from eigenclean.sources.record import reopen
 from eigenclean.verdict import SUMMARY, Verdict
@@ -46,12 +47,14 @@ class ReopenedSource:
         data: the source, if it can be opened and has the labels and ids that were judged.
         explanation: alignments and neighbours of the suspects, if the features are those that were judged.
         images: images of suspects and neighbours, if the source has images.
+        table: values by column name, if the source is a table and has the features that were judged.
         notes: what is missing and why, in sentences.
     """
 
     data: Source | None = None
     explanation: Explanation | None = None
     images: SampleImages | None = None
+    table: TableRows | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -72,6 +75,9 @@ def reopen_source(
     if not notes:
         reopened.explanation, missing = _explanation(folder / FILE, suspects, data, data_hash)
         notes += missing
+        if reopened.explanation is not None:
+            reopened.table, missing = _table(data, suspects, reopened.explanation)
+            notes += missing
     if data.images is not None and len(suspects):
         rows = suspects.rows
         if reopened.explanation is not None:
@@ -123,6 +129,13 @@ def _with_features(
     if same or choices.encoder is None:
         return embedded, []
     return embedded, [f"{choices.encoder} is another encoder than that of the run, so there are no neighbours."]
+
+
+def _table(data: Source, suspects: Suspects, explanation: Explanation) -> tuple[TableRows | None, list[str]]:
+    try:
+        return table_rows(data, suspects, explanation.neighbour_rows()), []
+    except EigencleanError as error:
+        return None, [f"There are no values to show: {error}."]
 
 
 def _explanation(

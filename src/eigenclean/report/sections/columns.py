@@ -14,7 +14,7 @@ MAX_OF_COLUMN = 2
 MAX_ROWS = 50_000  # of all rows, and as many flagged ones, that are counted
 _MIN_FLAGGED = 3
 _MIN_LIFT = 1.5  # the share among the flagged rows over that among all rows
-_LEVEL = 0.001  # of the binomial test, for all groups together
+_LEVEL = 0.01  # of the binomial test, for all groups together
 
 
 def column_findings(inputs: ReportInput) -> dict[str, Any]:

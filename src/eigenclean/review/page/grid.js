@@ -8,7 +8,7 @@ export class Grid {
     this.selected = new Set();
     this.anchor = null;
     const { run } = model;
-    const cellSize = run.images ? { width: 148, height: 212 } : run.texts ? { width: 240, height: 196 } : { width: 188, height: 132 };
+    const cellSize = run.images ? { width: 148, height: 212 } : run.texts ? { width: 240, height: 196 } : run.table ? { width: 224, height: 148 } : { width: 188, height: 132 };
     this.box = byId("cells");
     this.list = new VirtualList(this.box, {
       order: () => model.order, prefix: "cell", size: () => (innerWidth < 560 && run.images ? { width: 108, height: 178 } : cellSize),

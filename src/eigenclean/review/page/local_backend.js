@@ -12,6 +12,7 @@ export class LocalBackend {
     fillColumns(this.columns, 0, data.suspects);
     this.details = data.items;
     this.images = data.images;
+    this.columnGroups = data.groups;
     this.entries = []; // the history, as far as this tab has read it
   }
   async open() {
@@ -20,6 +21,7 @@ export class LocalBackend {
     return { run: this.run, columns: this.columns, decisions: [...this.#latest().values()], seq: this.entries.length };
   }
   async items(positions) { return positions.map((position) => this.details[position]); }
+  async groups(column) { return this.columnGroups[column]; }
   decide({ decisions, reviewer, action }) {
     return this.#commit(() => {
       const latest = this.#latest(), accepted = [], conflicts = [];

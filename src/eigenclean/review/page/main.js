@@ -1,5 +1,6 @@
 // Builds the page from its parts and connects them.
 import { Chooser } from "./chooser.js";
+import { setUpColumnFilter } from "./column_filter.js";
 import { DecisionQueue } from "./decision_queue.js";
 import { DetailsCache } from "./details_cache.js";
 import { byId, count, download, label, plural, remember, remembered } from "./dom.js";
@@ -70,6 +71,7 @@ function start(opened) {
   });
   const grid = new Grid(model, cells, () => drawActions());
   setUpFilters(model);
+  setUpColumnFilter(model, backend, warn);
   setUpKeys(act);
 
   byId("list").addEventListener("click", (event) => {

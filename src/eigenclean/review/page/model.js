@@ -13,7 +13,7 @@ export class Model extends EventTarget {
     this.signatures = new Map(); // who decided last, and when, as far as it was seen to happen
     this.seq = seq;
     this.judged = state.reduce((n, code) => n + Number(code > 0), 0);
-    this.filter = { pair: "", band: "", state: "", id: "" };
+    this.filter = { pair: "", band: "", state: "", id: "", codes: null, code: -1 }; // codes: a group of values of each suspect
     this.current = this.n > 0 ? 0 : -1;
     this.#record(decisions);
     this.#applyFilter();
@@ -93,7 +93,7 @@ export class Model extends EventTarget {
   }
 
   #applyFilter() {
-    const { pair, band, state, id } = this.filter;
+    const { pair, band, state, id, codes, code } = this.filter;
     const [kind, given, suggested] = pair.split(":");
     const [low, high] = this.#bandLimits(band);
     const wanted = state === "" ? -1 : STATES.indexOf(state);
@@ -106,6 +106,7 @@ export class Model extends EventTarget {
       if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
       if (kind === "given" && this.given[i] !== Number(given)) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
+      if (codes !== null && codes[i] !== code) continue;
       if (searched && !this.ids[i].toLowerCase().includes(searched)) continue;
       order[n++] = i;
     }

@@ -48,6 +48,7 @@ export class ServerBackend {
     return { run, columns, decisions: [], seq };
   }
   async items(positions) { return (await request(`/api/items?at=${positions.join(",")}`)).json(); }
+  async groups(column) { return (await request(`/api/groups?column=${column}`)).json(); }
   async decide(body) { return (await request("/api/decisions", body)).json(); }
   async undo(body) { return (await request("/api/undo", body, SLOW)).json(); }
   async changes(since) { return (await request(`/api/changes?since=${since}`)).json(); }

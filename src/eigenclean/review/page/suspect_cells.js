@@ -1,5 +1,6 @@
 // Draws a suspect as a row of the list or a card of the grid.
 import { label, make, percent, strip } from "./dom.js";
+import { briefly } from "./table_view.js";
 import { describeDecision, describeSuspect, image } from "./suspect_view.js";
 
 const MARKS = { open: "", keep: "✓", relabel: "↦", remove: "×", unsure: "?" };
@@ -54,6 +55,7 @@ export class SuspectCells {
     } else {
       const fill = (details) => {
         if (details.text !== undefined) frame.replaceChildren(make("span", { class: "text" }, details.text.slice(0, large ? 220 : 60)));
+        else if (large && details.brief) frame.replaceChildren(make("span", { class: "text" }, briefly(run, details.brief)));
         else if (details.strip) frame.replaceChildren(strip(details.strip));
       };
       const cached = this.details.peek(item);

@@ -1,5 +1,6 @@
 // The view of a single suspect: the sample, its labels, its alignment with the classes, its nearest trusted samples.
 import { byId, count, label, make, percent, plural, strip } from "./dom.js";
+import { TableView, briefly } from "./table_view.js";
 
 const STATE_NAMES = { open: "", keep: "kept", relabel: "relabelled", remove: "to be removed", unsure: "can’t tell" };
 
@@ -16,7 +17,7 @@ export function describeDecision(model, item) {
 
 export class SuspectView {
   constructor(model, backend, details) {
-    Object.assign(this, { model, backend, details, shown: -1 });
+    Object.assign(this, { model, backend, details, shown: -1, table: new TableView(model) });
   }
 
   draw() {
@@ -61,10 +62,12 @@ export class SuspectView {
     const parts = [];
     if (run.images) parts.push(image(backend.largeImage(model.row[item]), `Suspect ${model.id(item)}`, run.coarse));
     if (run.texts) parts.push(make("p", { class: "text", tabindex: "0", "aria-label": "Text" }, details?.text ?? "…"));
-    if (details?.strip) parts.push(make("figure", { class: "features" }, strip(details.strip), make("figcaption", { class: "soft" }, "its features; it has neither image nor text")));
+    if (run.table && details?.values) parts.push(this.table.element(item, details));
+    else if (details?.strip) parts.push(make("figure", { class: "features" }, strip(details.strip), make("figcaption", { class: "soft" }, "its features; it has neither image nor text")));
     if (!parts.length) parts.push(make("p", { class: "soft nothing" }, details && !details.strip ? run.notes[0] ?? "There is nothing to show." : "…"));
     byId("sample").replaceChildren(...parts);
     byId("sample").classList.toggle("both", Boolean(run.images && run.texts));
+    byId("suspect").classList.toggle("tabular", Boolean(run.table));
     byId("alignment").replaceChildren(...this.#alignment(item, details));
     byId("neighbours").replaceChildren(...this.#neighbours(item, details));
   }
@@ -107,7 +110,7 @@ export class SuspectView {
     return make("li", { title: `id ${neighbour.id}` },
       run.images ? image(this.backend.smallImage(neighbour.row), `Sample ${neighbour.id}`, run.coarse) : null,
       run.texts && !run.images ? make("p", { class: "text" }, neighbour.text ?? "") : null,
-      neighbour.strip ? strip(neighbour.strip) : null,
+      neighbour.brief?.length ? make("p", { class: "text" }, briefly(run, neighbour.brief)) : neighbour.strip ? strip(neighbour.strip) : null,
       make("span", { class: "soft" }, ...(run.images || run.texts ? [] : [label(neighbour.id), " "]), `cos ${neighbour.cosine.toFixed(2)}`));
   }
 

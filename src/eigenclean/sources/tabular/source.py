@@ -21,9 +21,12 @@ from eigenclean.sources.tabular.columns import Columns, TableOptions, choose_col
 from eigenclean.sources.tabular.rows import row_columns, row_values
 from eigenclean.sources.tabular.table import CHUNK_ROWS, Table
 from eigenclean.tables import TableEncoding, fit_encoding
+from eigenclean.tables.encoders import NumberEncoder
 from eigenclean.tables.encoding import class_numbers, comparable_scales
 from eigenclean.tables.roles import MIN_ROWS
 from eigenclean.tables.values import as_floats
+
+MAX_READABLE = 64  # numbered columns that people may want to read; more are an embedding
 
 
 def open_table(
@@ -163,6 +166,19 @@ class TableSource(Source):
     def encoded_by(self, encoding: TableEncoding) -> "EncodedTableSource":
         """The same rows, encoded like other rows: those that a model was trained on."""
         return EncodedTableSource(self, encoding)
+
+    def column_encoding(self) -> TableEncoding | None:
+        """How each column became features, also of numbers that are used as they are.
+
+        None for what is rather an embedding: a column of lists, or many numbered columns.
+        """
+        if self.encoding is not None and not self.encoding.is_as_is:
+            return self.encoding
+        types = dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
+        if len(self._used) > MAX_READABLE or not all(is_number(types[name]) for name in self._used):
+            return None
+        left_out = {} if self.encoding is None else self.encoding.left_out
+        return TableEncoding(tuple(NumberEncoder(name, as_is=True) for name in self._used), left_out)
 
     def fit_encoding(self) -> TableEncoding:
         """The roles of the columns, and how they become numbers."""
