@@ -30,6 +30,10 @@ def test_at_most_a_dozen_names_and_all_resolve() -> None:
     assert {"FINE", "detector", "find_label_issues", "add_noise", "Verdict"} <= set(eigenclean.__all__)
 
 
+def test_dir_lists_the_public_names_once_and_nothing_else() -> None:
+    assert dir(eigenclean) == sorted(eigenclean.__all__)
+
+
 def test_public_names_are_the_same_objects_as_at_home() -> None:
     assert eigenclean.FINE is importlib.import_module("eigenclean.detect.fine.fine").FINE
     assert eigenclean.Verdict is importlib.import_module("eigenclean.verdict").Verdict

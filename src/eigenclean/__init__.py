@@ -3,7 +3,7 @@
 >>> import eigenclean
 >>> from sklearn.datasets import load_digits
 >>> X, y = load_digits(return_X_y=True)
->>> verdict = eigenclean.detector().judge(X, y)
+>>> result = eigenclean.audit(X, label=y)
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from eigenclean.sources import open_source
     from eigenclean.train import RobustClassifier, recipe
     from eigenclean.verdict import Verdict
+    from eigenclean.workflows.audit import Audit, audit
 
 _install_moved_modules()
 
 # Where each public name lives. Names resolve on first use, so that importing eigenclean costs nothing.
 _HOMES = {
+    "Audit": "eigenclean.workflows.audit",
+    "audit": "eigenclean.workflows.audit",
     "FINE": "eigenclean.detect",
     "detector": "eigenclean.detect",
     "find_label_issues": "eigenclean.detect",
@@ -36,11 +39,13 @@ _HOMES = {
 
 __all__ = [
     "FINE",
+    "Audit",
     "Evidence",
     "RobustClassifier",
     "Verdict",
     "__version__",
     "add_noise",
+    "audit",
     "detector",
     "find_label_issues",
     "open_source",
@@ -59,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

@@ -25,6 +25,7 @@ STABLE_MODULES = (
     "eigenclean.train",
     "eigenclean.verdict",
     "eigenclean.workflows",
+    "eigenclean.workflows.audit",
 )
 
 # Tools for writing detectors, losses, networks or sources of one's own. They may change in any minor version;

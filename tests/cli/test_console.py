@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.progress import Progress, Task
 
 from eigenclean.cli import console as module
-from eigenclean.cli.console import Rate, _Bars, mention, print_json, print_whole, say, table, working
+from eigenclean.cli.console import mention, print_json, print_whole, say, table, working
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import track
+from eigenclean.workflows.progress_display import Bars, LogLines, NotebookBars, Rate
 
 
 def test_results_and_messages_are_apart_and_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +56,7 @@ def test_the_former_way_to_warn_comes_back() -> None:
 
 def test_bars_follow_the_work() -> None:
     progress = Progress(console=Console(file=StringIO()))
-    bars = _Bars(progress)
+    bars = Bars(progress)
     handle = bars.begin_counting("embedding", 10, "images")
     bars.advance(handle, 4)
     assert (progress.tasks[0].completed, progress.tasks[0].total, progress.tasks[0].fields) == (
@@ -111,3 +112,43 @@ def test_a_sentence_is_one_short_line_whatever_it_quotes(capsys: pytest.CaptureF
     _say("a" * 40_000_000 + " is too long")
     (line,) = capsys.readouterr().err.splitlines()
     assert len(line) < 1100 and line.endswith("is too long")
+
+
+class Clock:
+    """Seconds that pass only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_long_work_without_a_terminal_writes_lines_with_a_rate() -> None:
+    clock, lines = Clock(), list[str]()
+    log = LogLines(lines.append, clock)
+    images, other = log.begin_counting("embedding", 1000, "images"), log.begin("judging", 4)
+    for _ in range(25):
+        clock.now += 1.0
+        log.advance(images, 20)
+    log.advance(other, 1)
+    log.end(images)
+    log.end(other)
+    assert lines == [
+        "embedding: 200 of 1000 images, 20 %, 20 images/s, about 40 s left",
+        "embedding: 400 of 1000 images, 40 %, 20 images/s, about 30 s left",
+        "judging: 25 %, about 75 s left",
+    ]
+
+
+def test_a_notebook_shows_bars_that_vanish() -> None:
+    clock, shown = Clock(), list[str]()
+    bars = NotebookBars(shown.append, clock)
+    handle = bars.begin("<b>work", 4)
+    for _ in range(4):
+        clock.now += 0.15
+        bars.advance(handle, 1)
+    bars.end(handle)
+    assert len(shown) == 3
+    assert 'value="0.250"' in shown[0] and "&lt;b&gt;work" in shown[0]
+    assert shown[-1] == ""

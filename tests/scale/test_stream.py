@@ -13,7 +13,6 @@ from rich.progress import Progress
 from eigenclean import FINE, Verdict, detector, open_source
 from eigenclean.arrays import Array
 from eigenclean.cli.app import run
-from eigenclean.cli.console import Rate
 from eigenclean.detect import DETECTORS, BlockDetector, Detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.fine.eigenvectors import EigenvectorStrategy
@@ -22,6 +21,7 @@ from eigenclean.progress import listening
 from eigenclean.scale import resources
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
+from eigenclean.workflows.progress_display import Rate
 
 STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector)]
 FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence")

@@ -9,64 +9,21 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
-from rich.text import Text
 
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import listening
+from eigenclean.workflows.progress_display import Bars, LogLines, progress_bars
 
 console = Console(highlight=False)  # results
 messages = Console(stderr=True, highlight=False)  # everything else, so that results can be piped
 _UNLIMITED = 10_000  # characters: a console wide enough for any table
 
 
-class _Bars:
-    """Shows the library's progress as bars with the time left."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-
-    def begin(self, what: str, total: float) -> int:
-        return int(self._progress.add_task(what, total=total))
-
-    def begin_counting(self, what: str, total: float, unit: str) -> int:
-        return int(self._progress.add_task(what, total=total, unit=unit))
-
-    def advance(self, handle: int, amount: float) -> None:
-        self._progress.advance(TaskID(handle), amount)
-
-    def end(self, handle: int) -> None:
-        self._progress.remove_task(TaskID(handle))
-
-
-class Rate(ProgressColumn):
-    """Progress column with the number of units done and their rate, for work that is counted in units."""
-
-    def render(self, task: Task) -> Text:
-        """Render the counts and the rate of a task."""
-        unit = task.fields.get("unit")
-        if unit is None or not task.speed:
-            return Text("")
-        speed = f"{task.speed:.0f}" if task.speed >= 10 else f"{task.speed:.1f}"
-        return Text(f"{task.completed:.0f} of {task.total:.0f} {unit}, {speed}/s")
-
-
 @contextmanager
 def working() -> Iterator[None]:
-    """Show progress bars while the block runs, and the library's warnings as notes."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Rate(), TimeRemainingColumn())
-    shown = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
-    with shown as progress, warnings.catch_warnings():
+    """Show progress while the block runs, as bars or as lines of a log, and the library's warnings as notes."""
+    with progress_bars(messages, disable=not messages.is_terminal) as progress, warnings.catch_warnings():
         show = warnings.showwarning
 
         def as_note(
@@ -84,7 +41,7 @@ def working() -> Iterator[None]:
 
         warnings.simplefilter("always", EigencleanWarning)
         warnings.showwarning = as_note
-        with listening(_Bars(progress)):
+        with listening(Bars(progress) if messages.is_terminal else LogLines(mention)):
             yield
 
 

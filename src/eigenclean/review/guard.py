@@ -9,7 +9,7 @@ every user of the machine can connect. So each request must
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -30,6 +30,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+LOCAL_PAGES = "http://localhost:* http://127.0.0.1:*"  # where notebooks run that show the page in a frame
 _SAFE = ("GET", "HEAD")
 _ENTER = "This page opens with the link that `eigenclean review` printed in the terminal.\n"
 _USED = "This link was used already. A new one is in the terminal.\n"
@@ -42,9 +43,12 @@ class Guard:
         app: what is guarded.
         port: where the server listens.
         announce: called with a new link when a used one was opened again.
+        frames: which pages may show this one in a frame; by default none.
     """
 
-    def __init__(self, app: ASGIApp, port: int, announce: Callable[[str], None]) -> None:
+    def __init__(
+        self, app: ASGIApp, port: int, announce: Callable[[str], None], *, frames: str | None = None
+    ) -> None:
         self._app = app
         self._port = port
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
@@ -52,6 +56,8 @@ class Guard:
         self._session = secrets.token_urlsafe(32)
         self._token = secrets.token_urlsafe(32)
         self._used: set[str] = set()
+        self._more: set[str] = set()  # links that were asked for, each for one use
+        self._headers = HEADERS if frames is None else _framed(frames)
         self.cookie = f"eigenclean-review-{port}"  # cookies do not know about ports
 
     @property
@@ -59,13 +65,18 @@ class Guard:
         """Opens the page once."""
         return f"http://127.0.0.1:{self._port}/?token={self._token}"
 
+    def new_link(self) -> str:
+        """Another link that opens the page once, beside those that were not used yet."""
+        self._more.add(token := secrets.token_urlsafe(32))
+        return f"http://127.0.0.1:{self._port}/?token={token}"
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":  # no web sockets here
             return
         refusal = self._refusal(scope)
         app = self._app if refusal is None else refusal
-        await app(scope, _limited(receive), _with_headers(send))
+        await app(scope, _limited(receive), _with_headers(send, self._headers))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
@@ -95,9 +106,12 @@ class Guard:
     def _enter(self, token: str, headers: Headers) -> Response:
         """Exchange the one-time token for the cookie."""
         offered = token.encode()
-        if secrets.compare_digest(offered, self._token.encode()):
-            self._used.add(self._token)
-            self._token = secrets.token_urlsafe(32)
+        valid = next((t for t in (self._token, *self._more) if secrets.compare_digest(offered, t.encode())), None)
+        if valid is not None:
+            self._used.add(valid)
+            self._more.discard(valid)
+            if valid == self._token:
+                self._token = secrets.token_urlsafe(32)
             answer = _go_on()
             answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
             return answer
@@ -140,11 +154,18 @@ def _limited(receive: Receive) -> Receive:
     return limited
 
 
-def _with_headers(send: Send) -> Send:
+def _framed(frames: str) -> dict[str, str]:
+    """The headers of a page that others may show in a frame; X-Frame-Options could not name them."""
+    headers = {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"}
+    policy = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {frames}")
+    return {**headers, "Content-Security-Policy": policy}
+
+
+def _with_headers(send: Send, shown: Mapping[str, str]) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
+            headers.update(shown)
             headers.setdefault("Cache-Control", "no-store")
         await send(message)
 

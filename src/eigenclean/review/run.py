@@ -23,6 +23,7 @@ from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.review.table import TableRows
+from eigenclean.sources import Source
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.verdict import FILE as VERDICT
 from eigenclean.verdict import SUMMARY, Verdict
@@ -64,10 +65,16 @@ class Review:
 
     @classmethod
     def open(
-        cls, folder: str | os.PathLike[str], *, source: str | None = None, choices: DataChoices | None = None
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        source: str | None = None,
+        choices: DataChoices | None = None,
+        data: Source | None = None,
     ) -> "Review":
         """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them.
 
+        ``data`` are the data themselves, opened and with the features that were judged, for those who have them.
         ``choices`` are what the run, which may be somebody else's, may not decide about its data.
         """
         folder, choices = Path(folder), choices or DataChoices()
@@ -89,6 +96,7 @@ class Review:
             suspects=suspects,
             data_hash=data_hash,
             choices=choices,
+            data=data,
         )
         return cls(
             folder=folder,

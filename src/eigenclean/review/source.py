@@ -66,9 +66,12 @@ def reopen_source(
     suspects: Suspects,
     data_hash: str,
     choices: DataChoices | None = None,
+    data: Source | None = None,
 ) -> ReopenedSource:
-    """Open the source that ``record`` describes and collect what can be shown of it."""
-    data, notes = _open(record, embedding, suspects.verdict, folder / SUMMARY, choices or DataChoices())
+    """Open the source that ``record`` describes, unless it is given, and collect what can be shown of it."""
+    notes: list[str] = []
+    if data is None:
+        data, notes = _open(record, embedding, suspects.verdict, folder / SUMMARY, choices or DataChoices())
     reopened = ReopenedSource(data, notes=notes)
     if data is None:
         return reopened
