@@ -25,6 +25,7 @@ from eigenclean.sources.relabel.writers import (
     write_saved_dataset,
 )
 from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
+from eigenclean.sources.tabular.shards import file_kind
 
 
 @renamed_arguments(back="revert")
@@ -82,7 +83,7 @@ def _write(
         move_images(source.images, source.ids, patch, match.locations, revert=revert)
     elif isinstance(source.table, HuggingFaceTable) and suffix == "":
         write_saved_dataset(source, path, out, update, _fingerprint_suffix(patch), revert=revert)
-    elif (write := label_writer(source, path)) is not None and suffix == path.suffix.lower():
+    elif (write := label_writer(source, path)) is not None and file_kind(out) == file_kind(path):
         write_file(write, path.resolve(), out.resolve(), update)
     elif not in_place and suffix == ".npy":
         write_labels(out, replace_labels(source.labels, update.rows, update.after))
@@ -112,7 +113,7 @@ def _refusal(source: Source, path: Path, *, in_place: bool) -> str:
         )
     formats = [".npy (labels alone)"]
     if label_writer(source, path) is not None:
-        formats.insert(0, path.suffix)
+        formats.insert(0, file_kind(path))
     elif path.is_dir():
         formats.insert(0, "a folder")
     if source.table is None:

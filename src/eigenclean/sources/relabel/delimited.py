@@ -3,12 +3,14 @@
 import mmap
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.relabel.recoded import check_labels_fit, plain_copy, write_back
 from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
 from eigenclean.sources.tabular.columns import LABEL_NAMES
 from eigenclean.sources.tabular.delimited import CsvTable
@@ -23,15 +25,18 @@ def relabel_csv(
 ) -> None:
     """Write a copy of ``path`` to ``out`` with the labels of ``update`` in that column of the table."""
     assert isinstance(table, CsvTable)
-    if table.dialect.encoding != "utf-8":
-        for _, _, before, after in update:
-            if not (str(before) + str(after)).isascii():
-                raise InvalidData(
-                    f"{path} is not UTF-8, so a label that is not ASCII cannot be written to it, got {after!r}; "
-                    "save the file as UTF-8, or write the labels to a file of their own with --out labels.npy"
-                )
-    index = table.schema.names.index(column)
-    _rewrite(path, out, update, undo_log, column=index, delimiter=table.dialect.delimiter)
+    dialect, index = table.dialect, table.schema.names.index(column)
+    if dialect.is_plain:
+        _rewrite(path, out, update, undo_log, column=index, delimiter=dialect.delimiter)
+        return
+    check_labels_fit(update, dialect, path)
+    with open(path, "rb") as file, open(out, "wb") as target, tempfile.TemporaryFile(dir=out.parent) as edited:
+        with explain_read_errors(str(path), "CSV file"), plain_copy(file, dialect, out.parent) as copy:
+            _rewrite_files(
+                copy, edited, update, undo_log, column=index, delimiter=dialect.delimiter, name=str(path)
+            )
+        edited.seek(0)
+        write_back(edited, target, dialect, file)
 
 
 def relabel_label_csv(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
@@ -75,11 +80,27 @@ def _rewrite(
     Rows are those that the reader sees: empty lines do not count, line breaks in quotes end no row.
     """
     with open(path, "rb") as file, open(out, "wb") as target:
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        try:
-            _edit(content, file, target, update, undo_log, column, delimiter.encode(), header, name=str(path))
-        finally:
-            content.close()
+        _rewrite_files(
+            file, target, update, undo_log, column=column, delimiter=delimiter, header=header, name=str(path)
+        )
+
+
+def _rewrite_files(
+    file: IO[bytes],
+    target: IO[bytes],
+    update: LabelUpdate,
+    undo_log: UndoLog,
+    *,
+    column: int,
+    delimiter: str,
+    header: bool = True,
+    name: str,
+) -> None:
+    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        _edit(content, file, target, update, undo_log, column, delimiter.encode(), header, name=name)
+    finally:
+        content.close()
 
 
 def _edit(

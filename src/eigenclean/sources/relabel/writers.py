@@ -22,12 +22,16 @@ from eigenclean.files import parse_json, replacing, sync_file, temporary_beside,
 from eigenclean.sources.base import Source
 from eigenclean.sources.relabel.arrays import relabel_npy, relabel_npz
 from eigenclean.sources.relabel.delimited import relabel_csv, relabel_label_csv, relabel_lines
+from eigenclean.sources.relabel.excel import relabel_excel
 from eigenclean.sources.relabel.ipc import relabel_arrow, relabel_ipc
+from eigenclean.sources.relabel.json_records import relabel_json
 from eigenclean.sources.relabel.parquet import relabel_parquet
 from eigenclean.sources.relabel.update import LabelUpdate, UndoLog, undo_log_path
 from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.delimited import CsvTable
+from eigenclean.sources.tabular.excel import ExcelTable
 from eigenclean.sources.tabular.hf import STATE, HuggingFaceTable
+from eigenclean.sources.tabular.json_records import JsonTable
 from eigenclean.sources.tabular.parquet import ParquetTable
 from eigenclean.sources.tabular.table import Table
 
@@ -52,6 +56,8 @@ COLUMN_WRITERS: Mapping[type[Table], _ColumnWriter] = {
     CsvTable: relabel_csv,
     ParquetTable: relabel_parquet,
     ArrowTable: relabel_arrow,
+    JsonTable: relabel_json,
+    ExcelTable: relabel_excel,
 }
 _MAX_FINGERPRINT = 64  # characters that Hugging Face accepts
 
@@ -60,8 +66,6 @@ def label_writer(source: Source, path: Path) -> LabelWriter | None:
     """The function that rewrites the labels in the file ``path`` of the source; None when there is none."""
     if source.table is None or source.label_column is None:
         return LABEL_WRITERS.get(path.suffix.lower())
-    if isinstance(source.table, CsvTable) and not source.table.dialect.is_plain:
-        return None
     write = COLUMN_WRITERS.get(type(source.table))  # not for subclasses: a saved data set has several files
     return None if write is None else partial(write, table=source.table, column=source.label_column)
 

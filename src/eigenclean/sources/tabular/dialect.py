@@ -14,7 +14,7 @@ from eigenclean.sources.read_errors import explain_read_errors
 _SAMPLE_BYTES = 1 << 20
 _SAMPLE_ROWS = 50
 _SEPARATORS = (",", ";", "\t", "|")
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d+\.\d+\s*")
 
@@ -39,15 +39,15 @@ class Dialect:
 
     @property
     def is_plain(self) -> bool:
-        """Whether ASCII is written as ASCII, so that single cells can be found and replaced in the file."""
-        return self.encoding != "utf-16" and not self.is_compressed
+        """Whether the bytes of the file are its text as UTF-8."""
+        return self.encoding == "utf-8" and not self.is_compressed
 
 
 def read_dialect(path: Path, *, name: str, default: str = ",") -> Dialect:
     """The dialect of a file; ``default`` is the separator where the lines do not tell."""
     with explain_read_errors(name, "CSV file"):
         with open(path, "rb") as file:
-            is_compressed = file.read(2) == _GZIP
+            is_compressed = file.read(2) == GZIP
         with gzip.open(path, "rb") if is_compressed else open(path, "rb") as content:
             sample = content.read(_SAMPLE_BYTES)
         encoding = find_encoding(sample)

@@ -14,7 +14,11 @@ from eigenclean.sources.tabular.table import Table
 
 
 class ExcelTable(Table):
-    """The rows of the first sheet, in memory; formulas count as the values that were saved with them."""
+    """The rows of the first sheet, in memory; formulas count as the values that were saved with them.
+
+    Attributes:
+        row_numbers: the numbers of the rows in the sheet, from 1 on, without the header.
+    """
 
     def __init__(self, path: Path, *, name: str) -> None:
         self.name = name
@@ -24,9 +28,12 @@ class ExcelTable(Table):
             closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book,
         ):
             rows = [
-                row for row in book.worksheets[0].iter_rows(values_only=True) if any(_has_value(c) for c in row)
+                (number, row)
+                for number, row in enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+                if any(_has_value(cell) for cell in row)
             ]
-        self._table = _columns(rows)
+        self._table = _columns([row for _, row in rows])
+        self.row_numbers = [number for number, _ in rows[1:]]
         self._schema = self._table.schema
 
     def stream(self, columns: Sequence[str], rows: int, *, mapped: bool = True) -> Iterator[pa.RecordBatch]:

@@ -14,10 +14,10 @@ from eigenclean.files import parse_json
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.cells import column_of
 from eigenclean.sources.tabular.columns import is_image_struct
+from eigenclean.sources.tabular.dialect import GZIP
 from eigenclean.sources.tabular.table import Table
 
 _BLOCK_BYTES = 1 << 24  # the longest row
-_GZIP = b"\x1f\x8b"
 
 
 class JsonTable(Table):
@@ -43,7 +43,7 @@ class JsonTable(Table):
 
 def _read(path: Path, *, name: str) -> pa.Table:
     content = path.read_bytes()
-    if content.startswith(_GZIP):
+    if content.startswith(GZIP):
         content = gzip.decompress(content)
     text = content.decode("utf-8-sig")
     if text.lstrip()[:1] != "[":
