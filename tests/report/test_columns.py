@@ -10,7 +10,8 @@ import pytest
 from eigenclean.report import summarize
 from eigenclean.report.html import render
 from eigenclean.report.sections import ReportInput
-from eigenclean.report.sections import columns as section
+from eigenclean.report.sections.columns import column_findings
+from eigenclean.report.sections.suspects import suspects
 from eigenclean.tables import TableEncoding, fit_encoding
 from eigenclean.verdict import Verdict
 
@@ -52,6 +53,30 @@ def test_findings_are_counts(gathered: tuple[Verdict, pa.Table]) -> None:
     assert "Where suspects gather" in page and "<script>alert" not in page
 
 
+def test_suspects_name_the_values_that_speak_against_their_label(make: Make) -> None:
+    rng = np.random.default_rng(5)
+    right, wrong = np.arange(N) % 2, np.arange(N) % 20 == 3
+    given = np.where(wrong, 1 - right, right)
+    flags = {"flagged": wrong, "p_clean": np.where(wrong, 0.1, 0.9), "labels": given, "suggested": right}
+    verdict = make(N, 2, **flags)
+    width = rng.normal(5 * right, 1).round(3)
+    colour = np.array(["<b>red", "blue"])[right]
+    table = pa.table({"width": width, "colour": colour, "noise": rng.standard_normal(N)})
+    encoding, features = encoded(table)
+    shown = summarize(verdict, features=features, encoding=encoding)
+    for card in shown["suspects"]["cards"]:
+        row = int(card["id"])
+        named = {entry["column"]: entry for entry in card["against"]}
+        assert named["width"]["value"] == f"{width[row]:.6g}" and named["colour"]["value"] == colour[row]
+        assert named["colour"]["typical"] == ("<b>red", "blue")[given[row]] and "noise" not in named
+        assert abs(float(named["width"]["typical"]) - 5 * given[row]) < 1
+    page = render(shown)
+    assert "Speaks against the given label" in page and "<b>red" not in page.replace("<b><bdi", "")
+    nothing = make(N, 2, **{**flags, "flagged": np.zeros(N, dtype=bool), "suggested": given})
+    doubtful = summarize(nothing, features=features, encoding=encoding)["suspects"]
+    assert len(doubtful["cards"]) == 20 and doubtful["cards"][0]["against"]
+
+
 def test_chance_is_no_finding(make: Make) -> None:
     rng = np.random.default_rng(1)
     columns: dict[str, Any] = {f"w{chr(97 + k)}": rng.standard_normal(N) for k in range(8)}
@@ -68,15 +93,17 @@ def test_rows_are_sampled_and_fetched_once(
 ) -> None:
     verdict, table = gathered
     encoding, features = encoded(table)
-    monkeypatch.setattr(section, "MAX_ROWS", 40)
+    monkeypatch.setattr("eigenclean.report.encoded_rows.MAX_ROWS", 40)
     asked: list[int] = []
 
     def fetch(rows: Any) -> Any:
         asked.append(len(rows))
         return features[rows]
 
-    shown = section.column_findings(ReportInput(verdict, features=fetch, encoding=encoding))
-    assert len(asked) == 1 and asked[0] <= 80
+    inputs = ReportInput(verdict, features=fetch, encoding=encoding)
+    shown = column_findings(inputs)
+    assert suspects(inputs)["has_values"]
+    assert len(asked) == 1 and asked[0] <= 80 + 60
     assert shown["findings"][0]["column"] == "region"
     assert shown["findings"][0]["n_flagged"] > 40 * 0.3
 

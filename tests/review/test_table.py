@@ -12,11 +12,12 @@ import pytest
 from playwright.sync_api import expect
 
 from eigenclean.cli.app import run as eigenclean
-from eigenclean.review import Review, contributions
-from eigenclean.review.contributions import Contributions
+from eigenclean.review import Review
 from eigenclean.review.suspects import Suspects
 from eigenclean.review.table import MAX_COLUMNS, TableRows, table_rows
 from eigenclean.sources import open_source
+from eigenclean.tables import contributions
+from eigenclean.tables.contributions import Contributions
 from eigenclean.tables.groups import column_blocks
 from eigenclean.verdict import Verdict
 from tests.review.conftest import HOSTILE
@@ -97,7 +98,7 @@ def test_the_columns_that_speak_against_a_label_are_named() -> None:
     table, right, _ = table_of()
     rows, suspects = rows_of(table)
     for row in suspects.rows.tolist():
-        details = rows.details(row)
+        details = rows.details([row])[0]
         named = dict(details["against"])
         assert named[0] > 0.2  # the width
         assert 2 not in named  # the noise
@@ -106,7 +107,9 @@ def test_the_columns_that_speak_against_a_label_are_named() -> None:
         assert [effect for _, effect in details["against"]] == sorted(named.values(), reverse=True)
         first = details["against"][0][0]
         assert details["brief"][0] == [first, details["values"][first]]
-    assert rows.details(suspects.rows[0]) == rows_of(table)[0].details(suspects.rows[0])  # the same every time
+    every = suspects.rows.tolist()
+    together = rows_of(table)[0].details(every)  # the same every time, and alone as together
+    assert [rows.details([row])[0] for row in every] == together
 
 
 def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +124,7 @@ def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     names = source.encoding.columns
     assert {names[column] for column in asked.order()[:2]} == {"width", "colour"}
     assert len(asked._tried) == contributions.MAX_COLUMNS
-    found = asked.against(int(WRONG[0]))
+    found = asked.against([int(WRONG[0])])[0]
     assert names[found[0][0]] in {"width", "colour"}
     small: list[int] = []
     predict = asked._forest.predict_proba
@@ -131,7 +134,7 @@ def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         return predict(rows)
 
     monkeypatch.setattr(asked._forest, "predict_proba", counted)
-    assert asked.against(int(WRONG[0])) == found
+    assert asked.against([int(WRONG[0])])[0] == found
     assert max(small) <= 100 and sum(small) == 1 + contributions.MAX_COLUMNS * contributions.N_DONORS
 
 
@@ -141,7 +144,7 @@ def test_a_class_without_trusted_rows_has_no_opinion() -> None:
     verdict = verdict_of(source.labels, np.flatnonzero(given == 1))
     rows = table_rows(source, Suspects.of(verdict), NOWHERE)
     assert rows is not None
-    details = rows.details(int(np.flatnonzero(given == 1)[0]))
+    details = rows.details([int(np.flatnonzero(given == 1)[0])])[0]
     assert details["against"] == [] and len(details["values"]) == 3
     assert set(rows.describe()["typical"]) == {0}
 

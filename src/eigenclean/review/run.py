@@ -155,7 +155,10 @@ class Review:
 
     def items(self, positions: Iterable[int]) -> list[dict[str, Any]]:
         """Texts, alignments and neighbours of the suspects at these positions."""
-        return [self._item(position) for position in positions]
+        chosen = list(positions)
+        rows = [int(self.suspects.rows[position]) for position in chosen]
+        values: list[dict[str, Any]] = [{} for _ in rows] if self.table is None else self.table.details(rows)
+        return [self._item(position, more) for position, more in zip(chosen, values, strict=True)]
 
     def groups(self, column: int, most: int | None = None) -> dict[str, Any]:
         """The (``most`` worst) suspects in groups by their values in a column of the table, for a filter."""
@@ -191,11 +194,9 @@ class Review:
     def _decision_columns(self) -> DecisionColumns:
         return DecisionColumns(self.suspects, self.store)
 
-    def _item(self, position: int) -> dict[str, Any]:
+    def _item(self, position: int, values: dict[str, Any]) -> dict[str, Any]:
         row = int(self.suspects.rows[position])
-        item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT)}
-        if self.table is not None:
-            item |= self.table.details(row)
+        item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT), **values}
         if self.explanation is not None:
             classes, alignments = self.explanation.classes[position], self.explanation.alignment[position]
             item["align"] = [

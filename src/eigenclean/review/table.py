@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from eigenclean.arrays import Array, Ints
-from eigenclean.review.contributions import Contributions
 from eigenclean.review.suspects import Suspects
 from eigenclean.sources import Source
 from eigenclean.sources.tabular.source import TableSource
 from eigenclean.sources.tabular.table import CHUNK_ROWS
 from eigenclean.tables import TableEncoding
+from eigenclean.tables.contributions import Contributions
 from eigenclean.tables.groups import column_blocks, column_groups
 from eigenclean.tables.values import to_arrow
 
@@ -95,16 +95,12 @@ class TableRows:
             return None
         return [_shown(column[at].as_py()) for column in self._cells]
 
-    def details(self, row: int) -> dict[str, Any]:
-        """Values of a suspect, and the columns that speak against its label with their contributions."""
-        values = self.values(row)
-        if values is None:
-            return {}
-        place = {column.block: number for number, column in enumerate(self.columns) if column.block is not None}
-        against = [
-            [place[block], round(effect, 3)] for block, effect in self._contributions.against(row) if block in place
+    def details(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Values of suspects, and the columns that speak against their labels with their contributions."""
+        return [
+            {} if (values := self.values(row)) is None else self._details(values, effects)
+            for row, effects in zip(rows, self._contributions.against(rows), strict=True)
         ]
-        return {"values": values, "against": against, "brief": self._brief(values, against)}
 
     def brief(self, row: int, like: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Some values of a neighbour: those that the suspect's ``brief`` has."""
@@ -121,6 +117,11 @@ class TableRows:
             column_groups(TableEncoding((encoder,)), self._features[:, columns][self._suspects.rows[:most]])
         )
         return {"groups": [text[:_MAX_TEXT] for text in found.groups], "codes": found.codes.tolist()}
+
+    def _details(self, values: Sequence[str | None], effects: Sequence[tuple[int, float]]) -> dict[str, Any]:
+        place = {column.block: number for number, column in enumerate(self.columns) if column.block is not None}
+        against = [[place[block], round(effect, 3)] for block, effect in effects if block in place]
+        return {"values": values, "against": against, "brief": self._brief(values, against)}
 
     def _brief(self, values: Sequence[str | None], against: Sequence[Sequence[Any]]) -> list[list[Any]]:
         first = [int(number) for number, _ in against]

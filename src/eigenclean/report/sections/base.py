@@ -11,8 +11,12 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.report.class_index import ClassIndex
+from eigenclean.report.encoded_rows import EncodedRows
 from eigenclean.tables import TableEncoding
 from eigenclean.verdict import Verdict
+
+MAX_SUSPECTS = 60  # that are listed
+MAX_DOUBTFUL = 20  # that are listed where no label is flagged
 
 Features = ArrayLike | Callable[[Ints], Array]  # all rows, or a function that fetches the features of some rows
 
@@ -39,6 +43,21 @@ class ReportInput:
     def p_wrong(self) -> Float64s:
         """P(wrong) of every row; an unknown probability counts as one half."""
         return 1.0 - np.nan_to_num(np.asarray(self.verdict.p_clean, dtype=np.float64), nan=0.5)
+
+    @cached_property
+    def listed(self) -> Ints:
+        """The rows of the worst suspects; where none is flagged, of the most doubtful labels."""
+        if len(self.classes.flagged):
+            return self.verdict.suspects(MAX_SUSPECTS)
+        return self.verdict.most_doubtful(MAX_DOUBTFUL)
+
+    @cached_property
+    def table(self) -> EncodedRows | None:
+        """Rows of a table with columns of several kinds; None for other data."""
+        if self.encoding is None or self.encoding.is_as_is or self.features is None or len(self.verdict) == 0:
+            return None
+        n, flagged = len(self.verdict), self.classes.flagged
+        return EncodedRows.fetch(self.features, self.encoding, n, flagged, self.listed)
 
     @property
     def made_by(self) -> Mapping[str, Any]:

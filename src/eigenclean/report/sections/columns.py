@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, Ints
+from eigenclean.arrays import Ints
 from eigenclean.report.formatting import count, isolate, percent, plain
 from eigenclean.report.sections.base import ReportInput
 from eigenclean.tables.groups import QUANTILES, ColumnGroups, column_groups
 
 MAX_FINDINGS = 12
 MAX_OF_COLUMN = 2
-MAX_ROWS = 50_000  # of all rows, and as many flagged ones, that are counted
 _MIN_FLAGGED = 3
 _MIN_LIFT = 1.5  # the share among the flagged rows over that among all rows
 _LEVEL = 0.01  # of the binomial test, for all groups together
@@ -19,32 +18,20 @@ _LEVEL = 0.01  # of the binomial test, for all groups together
 
 def column_findings(inputs: ReportInput) -> dict[str, Any]:
     """The groups of rows with the most flagged labels beyond what their size explains."""
-    encoding, flagged = inputs.encoding, inputs.classes.flagged
-    if encoding is None or encoding.is_as_is or inputs.features is None or len(flagged) < _MIN_FLAGGED:
+    table, n_flagged = inputs.table, len(inputs.classes.flagged)
+    if table is None or n_flagged < _MIN_FLAGGED:
         return {"findings": [], "sentence": None}
-    n = len(inputs.verdict)
-    sampled = np.arange(0, n, -(-n // MAX_ROWS))
-    suspects = flagged[:: -(-len(flagged) // MAX_ROWS)]
-    rows = np.union1d(sampled, suspects)
-    features = _take(inputs, rows)
-    if features.shape[1] < len(encoding.feature_names):
-        return {"findings": [], "sentence": None}
-    at_sampled, at_suspects = np.searchsorted(rows, sampled), np.searchsorted(rows, suspects)
+    encoding = table.encoding
     n_groups = len(encoding.feature_names) + len(QUANTILES) * len(encoding.encoders)  # about as many are tested
     findings = [
         finding
-        for groups in column_groups(encoding, features)
-        for finding in _findings(groups, at_sampled, at_suspects, _LEVEL / n_groups)
+        for groups in column_groups(encoding, table.features)
+        for finding in _findings(groups, table.sampled, table.flagged, _LEVEL / n_groups)
     ]
     findings.sort(key=lambda finding: (-finding["excess"], finding["column"], finding["values"]))
-    scale = len(flagged) / len(suspects)
+    scale = n_flagged / len(table.flagged)
     kept = [{**f, "n_flagged": round(scale * f["n_flagged"])} for f in findings[:MAX_FINDINGS]]
-    return {"findings": kept, "sentence": _sentence(kept[0], len(flagged)) if kept else None}
-
-
-def _take(inputs: ReportInput, rows: Ints) -> Array:
-    features = inputs.features
-    return features(rows) if callable(features) else np.asarray(features)[rows]
+    return {"findings": kept, "sentence": _sentence(kept[0], n_flagged) if kept else None}
 
 
 def _findings(groups: ColumnGroups, sampled: Ints, suspects: Ints, level: float) -> list[dict[str, Any]]:

@@ -58,31 +58,43 @@ class Contributions:
         block = np.asarray(self._features[rows], dtype=np.float64)
         return int(rows[((block - block.mean(axis=0)) ** 2).sum(axis=1).argmin()])
 
-    def against(self, row: int) -> list[tuple[int, float]]:
-        """Columns that speak against the label of the row, with their contributions, the largest first."""
-        code = int(self._codes[row])
-        donors = _spread(self._rows[code], N_DONORS)
-        if len(donors) == 0:
-            return []
+    def against(self, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
+        """For each row, the columns that speak against its label, with their contributions, the largest first."""
+        self._train()
+        given = [int(self._codes[row]) for row in rows]
+        donors = {code: _spread(self._rows[code], N_DONORS) for code in set(given)}
+        base = self._probabilities(np.asarray(self._features[list(rows)]), given) if len(rows) else np.zeros(0)
+        effects: list[list[tuple[int, float]]] = [[] for _ in rows]
+        asked = [(at, column) for at, code in enumerate(given) if len(donors[code]) for column in self._tried]
+        for start in range(0, len(asked), _CHUNK_ROWS // N_DONORS):
+            chunk = asked[start : start + _CHUNK_ROWS // N_DONORS]
+            sizes = [len(donors[given[at]]) for at, _ in chunk]
+            ends = np.cumsum(sizes).tolist()
+            replaced = np.repeat(self._features[[rows[at] for at, _ in chunk]], sizes, axis=0).astype(np.float32)
+            for (at, column), end, size in zip(chunk, ends, sizes, strict=True):
+                block = self._blocks[column][1]
+                replaced[end - size : end, block] = self._features[donors[given[at]], block]
+            p = self._probabilities(replaced, np.repeat([given[at] for at, _ in chunk], sizes))
+            means = np.add.reduceat(p, [0, *ends[:-1]]) / sizes
+            for (at, column), mean in zip(chunk, means.tolist(), strict=True):
+                if mean - base[at] >= MIN_EFFECT:
+                    effects[at].append((column, mean - float(base[at])))
+        return [sorted(named, key=lambda entry: (-entry[1], entry[0])) for named in effects]
+
+    def _train(self) -> None:
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *self._rows])
         with self._lock:
-            if self._forest is None:
-                self._forest = _fit(self._features, self._codes, np.concatenate(self._rows))
-        place = np.flatnonzero(self._forest.classes_ == code)
-        original = np.asarray(self._features[row], dtype=np.float32)
-        values = np.asarray(self._features[donors], dtype=np.float32)
-        base = float(self._forest.predict_proba(original[None])[0, place].sum())
-        effects: list[tuple[int, float]] = []
-        per_chunk = max(1, _CHUNK_ROWS // len(donors))
-        for start in range(0, len(self._tried), per_chunk):
-            columns = self._tried[start : start + per_chunk]
-            replaced = np.tile(original, (len(columns) * len(donors), 1))
-            for number, column in enumerate(columns):
-                part = slice(number * len(donors), (number + 1) * len(donors))
-                replaced[part, self._blocks[column][1]] = values[:, self._blocks[column][1]]
-            p = self._forest.predict_proba(replaced)[:, place].sum(axis=1).reshape(len(columns), len(donors))
-            effects += zip(columns, (p.mean(axis=1) - base).tolist(), strict=True)
-        named = [(column, effect) for column, effect in effects if effect >= MIN_EFFECT]
-        return sorted(named, key=lambda entry: (-entry[1], entry[0]))
+            if self._forest is None and len(rows):
+                self._forest = _fit(self._features, self._codes, rows)
+
+    def _probabilities(self, features: Array, codes: Sequence[int] | Ints) -> Float64s:
+        """The probability of the class of each row; 0 for a class without trusted rows."""
+        if self._forest is None:
+            return np.zeros(len(features))
+        classes = self._forest.classes_
+        places = np.minimum(np.searchsorted(classes, codes), len(classes) - 1)
+        p = self._forest.predict_proba(features.astype(np.float32, copy=False))[np.arange(len(features)), places]
+        return np.where(classes[places] == codes, p, 0.0)
 
 
 def _fit(features: Array, codes: Ints, rows: Ints) -> Any:
