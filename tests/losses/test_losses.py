@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
 from eigenclean.losses import make_loss
 
 N, K = 12, 5
@@ -79,7 +81,7 @@ def confidence_penalty(p: list[float], y: list[float]) -> float:
 
 def cores2_in_the_middle(p: list[float], y: list[float]) -> float:
     each = [-math.log(x + 1e-8) for x in p]
-    return sum(y[c] * each[c] for c in range(K)) - sum(each) / K  # beta is 1, no labels have been counted
+    return cross_entropy(p, y) - 2 * 15 / 29 * sum(each) / K  # 0-based epoch 25, no labels counted
 
 
 SLOW: dict[str, tuple[str, dict[str, Any], Callable[[list[float], list[float]], float]]] = {
@@ -211,27 +213,28 @@ def test_elr_gradient_flows_through_the_prediction_only() -> None:
 
 
 def test_truncated_gce_leaves_out_those_that_were_unlikely_at_the_refresh() -> None:
-    loss: Any = make_loss("gce", 20, 2, truncate=0.5, start=2, every=3)
+    loss: Any = make_loss("gce", 20, 2, truncate=0.5, start=3, every=3)
     index, labels = torch.tensor([4, 7, 11]), torch.tensor([0, 0, 0])
     likely, unlikely = torch.tensor([[1.0, 0.0]] * 3), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    # Row 9 is exactly at the limit, which is not below it.
+    p = np.where(np.arange(20) == 7, 0.3, np.where(np.arange(20) == 9, 0.5, 0.8))
+    evidence = Evidence(np.arange(20), np.zeros(20, dtype=int), losses=-np.log(p))
     floor = (1 - 0.5**0.7) / 0.7
 
     def plain(logits: Tensor) -> Tensor:
         values: Tensor = make_loss("gce", 20, 2)(logits, labels, index) - floor
         return values
 
-    for epoch in (1, 2):
-        loss.begin_epoch(epoch)
-        torch.testing.assert_close(loss(unlikely, labels, index), plain(unlikely))
-    loss.begin_epoch(3)
-    assert loss.weight.tolist() == [float(i != 7) for i in range(20)]
+    assert [epoch for epoch in range(1, 11) if loss.needs_before(epoch)] == [3, 6, 9]
+    torch.testing.assert_close(loss(unlikely, labels, index), plain(unlikely))
+    loss.refresh(evidence)
+    for i in range(20):  # weight 1 if L_q(p) < L_q(k)
+        assert loss.weight[i] == float((1 - p[i] ** 0.7) / 0.7 < (1 - 0.5**0.7) / 0.7 - 1e-12)
     values = loss(likely, labels, index)
     torch.testing.assert_close(values, plain(likely) * torch.tensor([1.0, 0.0, 1.0]))
-    for epoch in (4, 5):
-        loss.begin_epoch(epoch)
-        assert loss.weight[7] == 0
-    loss.begin_epoch(6)
+    loss.refresh(replace(evidence, losses=np.full(20, 0.1)))
     assert loss.weight[7] == 1  # it has become likely and is back
+    assert not make_loss("gce", 20, 2).needs_before(40)
 
 
 def test_truncated_gce_wants_class_numbers() -> None:
@@ -249,14 +252,31 @@ def test_cores2_prior_is_the_share_of_the_labels_of_the_last_epoch() -> None:
     labels = torch.tensor([0] * 9 + [2] * 3)
     loss.begin_epoch(1)
     assert loss.prior.tolist() == pytest.approx([1 / K] * K)
-    for part in torch.split(INDEX, 5):
-        loss(logits[part], labels[part], part)
+    loss.count_labels(torch.bincount(labels, minlength=K))
     loss.begin_epoch(2)
     assert loss.prior.tolist() == pytest.approx([0.75, 0, 0.25, 0, 0])
     values = loss(logits, labels, INDEX)
     each = -torch.log(torch.softmax(logits, dim=1) + 1e-8)
-    by_hand = each.gather(1, labels[:, None])[:, 0] - 0.75 * each[:, 0] - 0.25 * each[:, 2]
+    given = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+    by_hand = given - 0.75 * each[:, 0] - 0.25 * each[:, 2]
     torch.testing.assert_close(values, by_hand, rtol=1e-5, atol=1e-6)
+
+
+def test_the_beta_of_cores2_is_tabulated_as_in_the_original() -> None:
+    """0 for 10 epochs, linspace(0, 2, 30) for 30, then 2: the last of the thirty, 0-based epoch 39, has the 2."""
+    for beta, start, ramp in ((2.0, 10, 30), (1.0, 0, 0), (3.0, 2, 1), (1.5, 1, 4)):
+        table = [0.0] * start + [beta * i / max(ramp - 1, 1) for i in range(ramp)] + [beta] * 60
+        loss: Any = make_loss("cores2", N, K, beta=beta, start=start, ramp=ramp)
+        for epoch in range(60):
+            loss.begin_epoch(epoch + 1)
+            assert loss.beta_now.item() == pytest.approx(table[epoch])
+
+
+def test_a_label_that_the_network_rules_out_has_a_gradient_in_cores2() -> None:
+    logits = torch.tensor([[40.0, 0.0]], requires_grad=True)
+    make_loss("cores2", 1, 2)(logits, torch.tensor([1]), torch.tensor([0])).sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.tolist() == [pytest.approx([1.0, -1.0], abs=1e-6)]
 
 
 def test_cores2_rescaled_is_divided_by_1_plus_beta() -> None:

@@ -54,6 +54,27 @@ def test_cifar10_at_40_percent_is_20_percent_exactly() -> None:
     assert set(np.bincount(CIFAR10[record.labels != CIFAR10]).tolist()) == {0, 200}
 
 
+def test_chained_flips_are_those_of_the_released_loop() -> None:
+    """A slow loop looks every label up in the list that it changes; the expected shares follow from it."""
+    labels = np.repeat(np.arange(10), 4500)
+    record = corrupt(labels, "asymmetric", 0.4, draw="chained", random_state=1)
+    rng, slow = np.random.default_rng(0), labels.tolist()
+    for k in range(10):
+        rows = [row for row, label in enumerate(slow) if label == k]
+        rng.shuffle(rows)
+        for number, row in enumerate(rows):
+            if number < 0.4 * len(rows):
+                slow[row] = {9: 1, 2: 0, 3: 5, 5: 3, 4: 7}.get(k, k)
+    for noisy in (record.labels, np.array(slow)):
+        shares = {pair: np.mean(noisy[labels == pair[0]] == pair[1]) for pair in ((3, 5), (5, 3), (2, 0), (4, 7))}
+        assert shares[3, 5] == pytest.approx(0.24, abs=0.015)  # published runs: 0.238
+        assert shares[5, 3] == pytest.approx(0.40, abs=0.015)
+        assert shares[2, 0] == shares[4, 7] == pytest.approx(0.4)
+        assert np.mean(noisy != labels) == pytest.approx(0.184, abs=0.002)  # published runs: 0.1835
+    assert np.array_equal(np.bincount(record.labels), np.bincount(slow))
+    assert corrupt(labels, "asymmetric", 0.0, draw="chained").true_rate == 0
+
+
 def test_cifar10_drawn_from_the_whole_set_comes_close() -> None:
     record = corrupt(CIFAR10, "asymmetric", 0.4, draw="set")
     assert record.true_rate == pytest.approx(0.2, abs=0.02)
@@ -125,5 +146,5 @@ def test_missing_classes_can_be_named() -> None:
 def test_names_of_maps_and_draws_are_checked() -> None:
     with pytest.raises(InvalidOption, match="did you mean 'cifar10'"):
         Asymmetric(map="cifar_10")
-    with pytest.raises(InvalidOption, match="draw must be one of auto, class, independent, set, got 'row'"):
+    with pytest.raises(InvalidOption, match=r"draw must be one of auto, chained, .*, got 'row'"):
         Asymmetric(draw="row")  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from eigenclean.train.selectors import (
     KeepAll,
     Memory,
     Persistent,
+    Sieve,
     SmallestLosses,
     TwoLosses,
     make_selector,
@@ -206,12 +207,14 @@ def test_the_largest_late_set_is_the_core_that_guides_the_next_stage(case: tuple
 
 def test_crust_keeps_half_of_each_class_and_mostly_the_clean_ones(case: tuple[Evidence, Bools]) -> None:
     evidence, wrong = case
-    selection = Crust().select(evidence, 1, None, {})
-    assert selection.keep[wrong].mean() <= selection.keep[~wrong].mean()
-    assert np.bincount(np.asarray(evidence.labels)[selection.keep]).tolist() == [15, 15, 15]
-    assert selection.weight[selection.keep].mean() == pytest.approx(1)
-    assert (selection.weight[~selection.keep] == 0).all()
-    wide = Crust(radius=9.0).select(evidence, 1, None, {})
+    for chosen in (Crust(), Crust(coreset="facility-location")):
+        selection = chosen.select(evidence, 1, None, {})
+        assert np.bincount(np.asarray(evidence.labels)[selection.keep]).tolist() == [15, 15, 15]
+        assert selection.weight[selection.keep].mean() == pytest.approx(1)
+        assert (selection.weight[~selection.keep] == 0).all()
+    released = Crust().select(evidence, 1, None, {})
+    assert not released.keep[wrong].any() and (released.weight[released.keep] == 1).all()
+    wide = Crust(radius=9.0, coreset="facility-location").select(evidence, 1, None, {})
     assert len(set(wide.weight[wide.keep].tolist())) == 1
 
 
@@ -219,7 +222,9 @@ def test_large_classes_are_divided(monkeypatch: pytest.MonkeyPatch, case: tuple[
     from eigenclean.train.selectors import crust
 
     monkeypatch.setattr(crust, "_BLOCK", 10)
-    selection = Crust().select(case[0], 1, None, {})
+    monkeypatch.setattr(crust, "_REFERENCES", 10)
+    assert not Crust().select(case[0], 1, None, {}).keep[case[1]].any()
+    selection = Crust(coreset="facility-location").select(case[0], 1, None, {})
     assert np.bincount(np.asarray(case[0].labels)[selection.keep]).tolist() == [15, 15, 15]
 
 
@@ -237,9 +242,10 @@ def examples() -> list[Any]:
         AreaUnderMargin(0.6, soft=True),
         TwoLosses(0.4, 2),
         Persistent("small-loss", {"head": None}, "all", True, 3, True, 9),
-        Guided("small-loss", {"head": None}, "all", True),
+        Guided("small-loss", {"head": None}, "all", True, average=5),
         make_selector("topofilter", k_cc=2),
-        Crust(0.4, 1.5, 3),
+        Crust(0.4, 1.5, 3, "facility-location"),
+        Sieve(),
     ]
 
 
@@ -287,6 +293,13 @@ def test_all_kinds_have_an_example() -> None:
         (lambda: Persistent(window=0), "window must be at least 1"),
         (lambda: Crust(0.0), "fraction must be above 0"),
         (lambda: Crust(radius=0.0), "radius must be above 0 or None"),
+        (lambda: Crust(radius=1.0), "radius weights medoids, which need coreset='facility-location'"),
+        (
+            lambda: selector_from_dict({"kind": "crust", "coreset": "medoids"}),
+            "coreset must be one of facility-location, row-sums",
+        ),
+        (lambda: Guided("small-loss", average=0), "average must be at least 1"),
+        (lambda: Guided("fine", average=5), "average is for the detector small-loss, got 'fine'"),
         (lambda: selector_from_dict({"kind": "detectors"}), "did you mean 'detector'"),
         (lambda: selector_from_dict({"kind": "crust", "fractions": 1}), "did you mean 'fraction'"),
     ],

@@ -33,6 +33,19 @@ class Loss(nn.Module):
     def estimate(self, evidence: Evidence) -> None:
         """Estimate parameters of the loss; called once after `prepare` if an earlier stage has trained networks."""
 
+    def needs_before(self, epoch: int) -> Sequence[str]:
+        """Fields of `Evidence` that `refresh` needs before this epoch, counted from 1; most losses need none."""
+        return ()
+
+    def refresh(self, evidence: Evidence) -> None:
+        """Update what is stored about the samples; ``evidence`` is of the best network so far."""
+
+    def count_labels(self, counts: Tensor) -> None:
+        """Learn how many labels of each class were trained on in the last epoch; before the first, of all samples.
+
+        Called before every `begin_epoch`; most losses do not use it.
+        """
+
     def begin_epoch(self, epoch: int) -> None:
         """Update schedules; called before the first batch of every epoch, counted from 1."""
 

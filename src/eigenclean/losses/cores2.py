@@ -7,30 +7,30 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
-from eigenclean.losses.base import Loss, expected, log_probabilities, probabilities
+from eigenclean.losses.base import Loss, expected, log_probabilities
 
 _TINY = 1e-8
 
 
 class Cores2(Loss):
-    """ℓ(label) − β Σ_c π_c ℓ(c), with ℓ(c) = −log(p_c + 1e-8) and π the frequencies of the training labels.
+    """−log p_label − β Σ_c π_c ℓ(c), with ℓ(c) = −log(p_c + 1e-8) and π the frequencies of the training labels.
 
-    β is 0 at first, grows linearly, then stays constant. π are the label frequencies of the epoch before; in the
-    first epoch they are equal.
+    β is 0 at first, grows linearly, then stays constant. π are the frequencies of the labels that were trained on
+    in the epoch before; in the first epoch those of all given labels. Without them π is uniform.
 
     Args:
         beta: final value of β.
         start: epochs with β = 0.
-        ramp: epochs in which it grows.
+        ramp: epochs in which it grows from 0; the last of them has the final value.
         rescale: divide by 1 + β. For gradient descent without momentum and weight decay this is the same as the
             division of the learning rate that the method prescribes.
 
     >>> loss = Cores2()
     >>> loss.prepare(n_samples=10, n_classes=2)
-    >>> for epoch in (1, 10, 11, 26, 41, 100):
+    >>> for epoch in (1, 11, 25, 40, 41, 100):
     ...     loss.begin_epoch(epoch)
-    ...     print(loss.beta_now.item(), end=" ")
-    0.0 0.0 0.0 1.0 2.0 2.0
+    ...     print(round(loss.beta_now.item(), 3), end=" ")
+    0.0 0.0 0.966 2.0 2.0 2.0
     """
 
     options: ClassVar[Sequence[str]] = ("beta", "start", "ramp", "rescale")
@@ -51,25 +51,29 @@ class Cores2(Loss):
         return f"beta={self.beta}, start={self.start}, ramp={self.ramp}, rescale={self.rescale}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """Register β, the label frequencies π and the label counts of the current epoch."""
+        """Register β, the label frequencies π and the counts that they are computed from."""
         self.register_buffer("beta_now", torch.zeros(()))
         self.register_buffer("prior", torch.full((n_classes,), 1 / n_classes))
         self.register_buffer("label_counts", torch.zeros(n_classes, dtype=torch.float64))
 
+    def count_labels(self, counts: Tensor) -> None:
+        """The labels that π is about from the next epoch on."""
+        self.label_counts.copy_(counts)
+
     def begin_epoch(self, epoch: int) -> None:
         """Set β, and π from the labels of the previous epoch."""
         since_start = epoch - 1 - self.start
-        ramped = float(since_start >= 0) if self.ramp == 0 else min(max(since_start / self.ramp, 0.0), 1.0)
+        growing = self.ramp > 1 and 0 <= since_start < self.ramp
+        ramped = since_start / (self.ramp - 1) if growing else float(since_start >= self.ramp)
         self.beta_now.fill_(self.beta * ramped)
         total = self.label_counts.sum()
         if total > 0:
             self.prior.copy_(self.label_counts / total)
-            self.label_counts.zero_()
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
-        losses = -torch.log(log_probabilities(logits).exp() + _TINY)
-        if self.training:
-            self.label_counts += probabilities(logits, target).sum(dim=0, dtype=self.label_counts.dtype)
-        values = expected(losses, target) - self.beta_now * (losses @ self.prior.to(losses.dtype))
+        log_p = log_probabilities(logits)
+        losses = -torch.log(log_p.exp() + _TINY)
+        # Only the second term has the floor: a label that the network rules out still has a gradient.
+        values = -expected(log_p, target) - self.beta_now * (losses @ self.prior.to(losses.dtype))
         return values / (1 + self.beta_now) if self.rescale else values

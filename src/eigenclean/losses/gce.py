@@ -7,20 +7,21 @@ import torch
 from torch import Tensor
 
 from eigenclean.errors import InvalidOption
+from eigenclean.evidence import Evidence
 from eigenclean.losses.base import Loss, expected, is_soft, log_probabilities
 
 
 class GCE(Loss):
     """(1 − p^q) / q for the probability p of the given label; q → 0 is cross-entropy, q = 1 is 1 − p.
 
-    Truncated, samples whose p was at most ``truncate`` at the last update of the weights have weight 0, and the
-    loss of the others is relative to the loss at ``truncate``. The update uses each sample's latest p in training,
-    whatever its weight, so a pruned sample can return.
+    Truncated, samples whose loss was at least that of the probability ``truncate`` at the last update of the
+    weights have weight 0, and the loss of the others is relative to the loss at ``truncate``. An update evaluates
+    all samples with the best network so far, so a pruned sample can return.
 
     Args:
         q: from 0 to 1.
         truncate: None, or the probability to truncate at, usually 0.5.
-        start: epochs before the first update of the weights; until then all are 1.
+        start: the epoch, counted from 1, before which the weights are updated first; until then all are 1.
         every: epochs from one update to the next.
 
     >>> GCE(q=1.0)(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0]))
@@ -46,16 +47,22 @@ class GCE(Loss):
         return f"q={self.q}, truncate={self.truncate}, start={self.start}, every={self.every}"
 
     def prepare(self, n_samples: int, n_classes: int) -> None:
-        """Register the latest probability and the weight of each sample, 1 at first."""
+        """Register the probability at the last update and the weight of each sample, 1 at first."""
         if self.truncate is not None:
             self.register_buffer("latest", torch.ones(n_samples))
             self.register_buffer("weight", torch.ones(n_samples))
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Update the weights if an update is due in this epoch."""
-        completed = epoch - 1
-        if self.truncate is not None and completed >= self.start and (completed - self.start) % self.every == 0:
-            self.weight.copy_(self.latest > self.truncate)
+    def needs_before(self, epoch: int) -> Sequence[str]:
+        """The losses of all samples, if an update of the weights is due."""
+        due = self.truncate is not None and epoch >= self.start and (epoch - self.start) % self.every == 0
+        return ("losses",) if due else ()
+
+    def refresh(self, evidence: Evidence) -> None:
+        """Update the weights."""
+        assert self.truncate is not None
+        log_p = -torch.as_tensor(evidence.need("losses", by="loss gce"), device=self.weight.device)
+        self.latest.copy_(log_p.exp())
+        self.weight.copy_(self._loss(log_p) < self._loss(log_p.new_tensor(self.truncate).log()))
 
     def forward(self, logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         """Loss of each sample."""
@@ -65,8 +72,6 @@ class GCE(Loss):
         if is_soft(logits, target):
             raise InvalidOption("loss gce: truncate is for class numbers, but the targets are probabilities")
         log_p_given = expected(log_p, target)
-        if self.training:
-            self.latest[index] = log_p_given.detach().exp().to(self.latest.dtype)
         floor = self._loss(log_p_given.new_tensor(self.truncate).log())
         return self.weight[index] * (self._loss(log_p_given) - floor)
 

@@ -1,6 +1,6 @@
 """The engine carries out a recipe: it selects samples, trains the networks for an epoch and records the result."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -20,12 +20,12 @@ from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.distributed import make_accelerator
 from eigenclean.train.loop.epoch import Augment, EpochRunner
-from eigenclean.train.loop.evaluation import accuracies, collect_evidence
-from eigenclean.train.loop.history import BestEpoch, MarginHistory
+from eigenclean.train.loop.evaluation import accuracies, collect_evidence, mean_losses
+from eigenclean.train.loop.history import BestEpoch, LowestLoss, MarginHistory, with_weights
 from eigenclean.train.loop.network_state import NetworkState, apply_schedule, make_optimiser
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.selection import Selection
-from eigenclean.train.selectors import Selector
+from eigenclean.train.selectors import BatchSelector, Selector
 from eigenclean.train.stage import EpochPlan
 from eigenclean.train.steps import make_step
 from eigenclean.train.steps.base import Step
@@ -54,6 +54,7 @@ class Engine:
         history: one record per epoch.
         verdicts: the last verdict of each network, when its selector has made one.
         best: the networks of the epoch with the highest validation accuracy.
+        lowest: the networks with the lowest validation loss, if the loss of a later stage is estimated from them.
         evaluation_pools: the validation and test samples, by the prefix of their names in the history.
     """
 
@@ -85,6 +86,7 @@ class Engine:
         self.history: list[dict[str, Any]] = []
         self.verdicts: list[Verdict | None] = [None] * recipe.networks
         self.best = BestEpoch()
+        self.lowest = LowestLoss()
         self._make_net = make_net
         self._runner = EpochRunner(self.accelerator, self.pool, augment)
         self._step: Step
@@ -125,6 +127,8 @@ class Engine:
             self._select(plan)
         for state in self.network_states:
             apply_schedule(state.optimiser, plan.optimiser, plan.epochs_since_restart)
+            self._refresh_loss(state, plan)
+            state.loss.count_labels(self._label_counts(state))
             state.loss.begin_epoch(plan.epoch)
         self._record(plan, self._train(plan))
 
@@ -158,18 +162,41 @@ class Engine:
         needed = any("margins" in stage.select.needs for stage in self.recipe.stages)
         return MarginHistory(len(self.pool)).to(self.accelerator.device) if needed else None
 
+    def _label_counts(self, state: NetworkState) -> Tensor:
+        """How many labels of each class this network was trained on last; at first, those of all samples."""
+        trained_on = torch.from_numpy(state.trained_on).to(self.pool.codes.device)
+        codes = self.pool.codes[trained_on] if state.trained_on.any() else self.pool.codes
+        return torch.bincount(codes, minlength=self.pool.n_classes)
+
     def _make_optimiser(self, net: nn.Module, plan: EpochPlan) -> Any:
         optimiser = make_optimiser(net, plan.optimiser)
         return self.accelerator.prepare(optimiser) if self._runner.scales_gradients else optimiser
 
     def _begin_stage(self, plan: EpochPlan) -> None:
-        previous = [self._unwrapped(state) for state in self.network_states]
+        # The last network may have learned the wrong labels; that of the lowest validation loss has not yet.
+        previous = self._networks_with(self.lowest.weights)
         if plan.stage.restart and plan.epoch > 1:
             self.reset_networks(plan)
         self.prepare_stage(plan)
         for state, net in zip(self.network_states, previous, strict=True):
             if plan.epoch > 1 and state.loss.needs:
                 state.loss.estimate(collect_evidence(net, self.pool, state.loss.needs))
+        self.lowest = LowestLoss()
+
+    def _refresh_loss(self, state: NetworkState, plan: EpochPlan) -> None:
+        """Give the loss what it wants to know from the best network so far; without validation, from this one."""
+        needs = state.loss.needs_before(plan.epoch)
+        if needs:
+            began_after = plan.epoch - plan.epochs_since_restart
+            weights = self.best.weights if (self.best.epoch or 0) > began_after else []
+            net = self._networks_with(weights)[self.network_states.index(state)]
+            state.loss.refresh(collect_evidence(net, self.pool, needs))
+
+    def _networks_with(self, weights: Sequence[Mapping[str, Tensor]]) -> list[nn.Module]:
+        """Copies of the networks with these weights; without any, the networks as they are."""
+        if weights:
+            return with_weights(self.networks, weights)
+        return [self._unwrapped(state) for state in self.network_states]
 
     def prepare_stage(self, plan: EpochPlan) -> None:
         """Build the step of a stage, and its losses and optimisers where they differ from the stage before."""
@@ -185,9 +212,11 @@ class Engine:
 
     def _check_components(self) -> None:
         """Build every loss and step once, so that a wrong option of a late stage is reported at once."""
-        for stage in self.recipe.stages:
+        self._estimates_later = False
+        for number, stage in enumerate(self.recipe.stages):
             make_step(stage.step.name, **stage.step.options)
-            make_loss(stage.loss.name, 1, self.pool.n_classes, **stage.loss.options)
+            loss = make_loss(stage.loss.name, 1, self.pool.n_classes, **stage.loss.options)
+            self._estimates_later |= bool(number and loss.needs)
 
     # Selection: all networks select before any of them is trained.
 
@@ -223,8 +252,9 @@ class Engine:
 
     def judge_all(self) -> Verdict | None:
         """The verdict of the first network on all samples, also if its selector has only ever seen subsets."""
-        selector = self.recipe.stages[-1].select
-        if self.verdicts[0] is None and selector.scope == "pool":
+        stage_selector = self.recipe.stages[-1].select
+        selector = stage_selector.at_end() if isinstance(stage_selector, BatchSelector) else stage_selector
+        if self.verdicts[0] is None and selector is not None:
             evidence = self._evidence(self.network_states[0], selector)
             self.verdicts[0] = selector.select(evidence, self.epochs_done, None, {}).verdict
         return self.verdicts[0]
@@ -292,6 +322,8 @@ class Engine:
             **self._accuracies(),
         }
         self.best.update(record, self.networks)
+        if self._estimates_later and "val" in self.evaluation_pools:
+            self.lowest.update(mean_losses(self.networks, self.evaluation_pools["val"]), self.networks)
         self.history.append(record)
         self._notify("on_epoch_end", record)
 

@@ -3,11 +3,13 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.train.optimiser import Optimiser
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,20 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+# The protocol is that of the base; some methods have other values for asymmetric noise.
+_BASES = {"cifar10-asymmetric": "cifar10"}
+PRESETS |= {name: PRESETS[base] for name, base in _BASES.items()}
+
+
+def for_preset(table: Mapping[str, T], preset: str, default: T) -> T:
+    """The entry of the preset, or of the preset that it is a variant of.
+
+    >>> for_preset({"cifar10": 40}, "cifar10-asymmetric", 10)
+    40
+    """
+    return table.get(preset, table.get(_BASES.get(preset, preset), default))
+
+
 def resolve_preset(
     preset: str,
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
@@ -88,7 +104,7 @@ def resolve_preset(
     0.1
     """
     check_name(preset, PRESETS, by="recipe", what="preset")
-    changes = dict((overrides or {}).get(preset, {}))
+    changes = dict(for_preset(overrides or {}, preset, {}))
     settings = dataclasses.replace(PRESETS[preset].optimiser, **changes.pop("optimiser", {}))
     if epochs is not None:
         settings = settings.scaled(epochs / changes.get("epochs", PRESETS[preset].epochs))

@@ -1,4 +1,4 @@
-"""CRUST: the greedy choice against a slow loop, the clusters, and a score that ranks where membership does not."""
+"""CRUST: row sums and the greedy choice against slow loops, the clusters, and the score."""
 
 import numpy as np
 import pytest
@@ -74,14 +74,14 @@ def slow_score(logits: Array, codes: Array, coreset: Array, weight: Array) -> Fl
 def test_the_score_is_the_mean_similarity_to_the_coreset() -> None:
     logits = 3 * LinearHead.fit(X, NOISY.labels, 10).logits(X)[:400]
     labels = NOISY.labels[:400]
-    fitted = CRUST(head=None, fraction=0.3).fit(logits, labels)
+    fitted = CRUST(head=None, fraction=0.3, coreset="facility-location").fit(logits, labels)
     expected = slow_score(logits, labels, fitted.coreset_, fitted.coreset_weight_)
     np.testing.assert_allclose(fitted.score_samples(logits, labels), expected, atol=1e-6)
 
 
 def test_the_coreset_is_a_share_of_each_class_and_stands_for_all_of_it() -> None:
     for fraction in (0.1, 0.5, 1.0):
-        fitted = CRUST(fraction=fraction).fit(X, NOISY.labels)
+        fitted = CRUST(fraction=fraction, coreset="facility-location").fit(X, NOISY.labels)
         counts = np.bincount(NOISY.labels)
         chosen = NOISY.labels[fitted.coreset_]
         np.testing.assert_array_equal(np.bincount(chosen), (fraction * counts).astype(int))
@@ -89,14 +89,64 @@ def test_the_coreset_is_a_share_of_each_class_and_stands_for_all_of_it() -> None
         assert (np.diff(fitted.coreset_) > 0).all()
 
 
-def test_membership_says_little_and_the_score_much() -> None:
-    fitted = CRUST().fit(X, NOISY.labels)
+def test_of_medoids_membership_says_little_and_the_score_much() -> None:
+    fitted = CRUST(coreset="facility-location").fit(X, NOISY.labels)
     member = np.isin(np.arange(len(X)), fitted.coreset_)
     assert roc_auc_score(RIGHT, member) < 0.4
     assert roc_auc_score(RIGHT, fitted.score_samples(X, NOISY.labels)) > 0.99
     # What the paper's argument is: the heavy medoids are right.
     heavy = fitted.coreset_weight_ >= 10
     assert RIGHT[fitted.coreset_[heavy]].mean() > 0.98 > RIGHT[fitted.coreset_].mean()
+
+
+def slow_row_sums(logits: Array, codes: Array, fraction: float) -> tuple[set[int], Float64s]:
+    """The released choice: in each class the largest sums of D_max − D, and the mean similarity of each row."""
+    chosen: set[int] = set()
+    scores = np.empty(len(codes))
+    for k in np.unique(codes):
+        rows = np.flatnonzero(codes == k)
+        table = softmax(logits[rows], axis=1) - np.eye(logits.shape[1])[k]
+        apart = [[float(np.sqrt(((a - b) ** 2).sum())) for b in table] for a in table]
+        largest = max(map(max, apart))
+        sums = [sum(largest - distance for distance in row) for row in apart]
+        chosen |= {
+            int(rows[j]) for j in sorted(range(len(rows)), key=lambda j: -sums[j])[: int(fraction * len(rows))]
+        }
+        scores[rows] = [1 - sum(row) / len(row) / 2**0.5 for row in apart]
+    return chosen, scores
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.2])
+def test_row_sums_are_those_of_a_slow_loop(fraction: float) -> None:
+    logits = 3 * LinearHead.fit(X, NOISY.labels, 10).logits(X)[:300]
+    fitted = CRUST(head=None, fraction=fraction).fit(logits, NOISY.labels[:300])
+    chosen, scores = slow_row_sums(logits, NOISY.labels[:300], fraction)
+    assert set(fitted.coreset_.tolist()) == chosen
+    assert (fitted.coreset_weight_ == 1).all() and (np.diff(fitted.coreset_) > 0).all()
+    np.testing.assert_allclose(fitted.score_samples(logits, NOISY.labels[:300]), scores, atol=1e-6)
+
+
+def test_the_released_choice_is_clean_and_that_of_the_paper_is_not() -> None:
+    noisy = corrupt(Y, "symmetric", 0.5, random_state=0)
+    right = noisy.labels == Y
+    logits = 3 * LinearHead.fit(X, noisy.labels, 10).logits(X)
+    for coreset, least, most in (("row-sums", 0.9, 1.0), ("facility-location", 0.0, 0.5)):
+        fitted = CRUST(head=None, coreset=coreset).fit(logits, noisy.labels)  # type: ignore[arg-type]
+        assert least <= right[fitted.coreset_].mean() <= most
+
+
+def test_row_sums_of_large_classes_are_over_a_sample_that_the_order_does_not_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = CRUST().fit(X, NOISY.labels)
+    monkeypatch.setattr(crust, "_REFERENCE_ROWS", 50)
+    fitted = CRUST().fit(X, NOISY.labels)
+    assert np.isin(fitted.coreset_, whole.coreset_).mean() > 0.9
+    order = np.random.default_rng(0).permutation(len(X))
+    again = CRUST().fit(X[order], NOISY.labels[order])
+    np.testing.assert_array_equal(np.sort(order[again.coreset_]), fitted.coreset_)
+    with pytest.raises(InvalidOption, match="CRUST: coreset must be one of"):
+        CRUST(coreset="sums").fit(X, Y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("rate", "auroc", "f"), [(0.2, 0.99, 0.96), (0.5, 0.98, 0.95), (0.8, 0.85, 0.6)])
@@ -115,23 +165,23 @@ def test_large_classes_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
         sizes.append(len(distances))
         return choose(distances, weight, n)
 
-    whole = CRUST().fit(X, NOISY.labels).score_samples(X, NOISY.labels)
+    whole = CRUST(coreset="facility-location").fit(X, NOISY.labels).score_samples(X, NOISY.labels)
     monkeypatch.setattr(crust, "_PARTITION_ROWS", 50)
     monkeypatch.setattr(crust, "greedy_medoids", recording)
-    fitted = CRUST().fit(X, NOISY.labels)
+    fitted = CRUST(coreset="facility-location").fit(X, NOISY.labels)
     assert max(sizes) <= 50 and sum(sizes) == len(X)
     scores = fitted.score_samples(X, NOISY.labels)
     assert roc_auc_score(RIGHT, scores) > 0.99
     assert np.corrcoef(scores, whole)[0, 1] > 0.98
     order = np.random.default_rng(0).permutation(len(X))
-    again = CRUST().fit(X[order], NOISY.labels[order])
+    again = CRUST(coreset="facility-location").fit(X[order], NOISY.labels[order])
     np.testing.assert_array_equal(np.sort(order[again.coreset_]), fitted.coreset_)
 
 
 def test_all_rows_alike_need_no_more_memory_than_a_part() -> None:
     same, labels = np.ones((5000, 3)), np.arange(5000) % 2
     with pytest.warns(match="kept whole"):
-        fitted = CRUST().fit(same, labels)
+        fitted = CRUST(coreset="facility-location").fit(same, labels)
     assert 2490 <= len(fitted.coreset_) <= 2500  # each part rounds down
 
 
@@ -139,7 +189,7 @@ def test_weights_count_as_copies() -> None:
     logits = LinearHead.fit(X, NOISY.labels, 10).logits(X)[:300]
     labels = NOISY.labels[:300]
     weight = np.random.default_rng(0).integers(0, 3, 300)
-    fitted = CRUST(head=None, fraction=0.2).fit(logits, labels, weight)
+    fitted = CRUST(head=None, fraction=0.2, coreset="facility-location").fit(logits, labels, weight)
     assert (weight[fitted.coreset_] > 0).all()
     np.testing.assert_allclose(
         np.bincount(labels[fitted.coreset_], fitted.coreset_weight_), np.bincount(labels, weight), rtol=1e-12

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.metrics.pairwise import cosine_distances
+from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.detect.baselines.topofilter import TopoFilter, _in_largest_component
@@ -19,9 +19,9 @@ def noisy_digits(rate: float = 0.3, n: int = 700) -> tuple[Array, Array, Array, 
     return X, np.where(wrong, (truth + rng.integers(1, 10, n)) % 10, truth), truth, wrong
 
 
-def slow_topofilter(X: Array, y: Array, k_cc: int, k_outlier: int, zeta: float) -> tuple[Bools, Bools]:
+def slow_topofilter(X: Array, y: Array, k_cc: int, k_outlier: int, zeta: float, metric: str) -> tuple[Bools, Bools]:
     """Who is in a largest component, and who is kept."""
-    table = cosine_distances(X)
+    table = np.asarray({"cosine": cosine_distances, "euclidean": euclidean_distances}[metric](X))
     np.fill_diagonal(table, -1.0)
     joined: list[set[int]] = [set() for _ in y]
     for i, near in enumerate(np.argsort(table, axis=1)[:, 1 : k_cc + 1].tolist()):
@@ -55,11 +55,14 @@ def slow_topofilter(X: Array, y: Array, k_cc: int, k_outlier: int, zeta: float) 
     return inside, kept
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize(("k_cc", "k_outlier", "zeta"), [(4, 32, 0.5), (2, 32, 0.9), (8, 5, 2.0), (1, 10, 0.0)])
-def test_slow_loop(k_cc: int, k_outlier: int, zeta: float) -> None:
+def test_slow_loop(k_cc: int, k_outlier: int, zeta: float, metric: Any) -> None:
     X, y, _, _ = noisy_digits()
-    fitted = TopoFilter(k_cc=k_cc, k_outlier=k_outlier, zeta=zeta).fit(X, y)
-    inside, kept = slow_topofilter(X, y, k_cc, k_outlier, zeta)
+    # Digits have whole numbers, hence equal distances, which a loop and an index order differently.
+    X = X + np.random.default_rng(1).normal(0, 1e-3, X.shape)
+    fitted = TopoFilter(k_cc=k_cc, k_outlier=k_outlier, zeta=zeta, metric=metric).fit(X, y)
+    inside, kept = slow_topofilter(X, y, k_cc, k_outlier, zeta, metric)
     np.testing.assert_array_equal(fitted.in_component_, inside)
     verdict = fitted.judge(X, y)
     np.testing.assert_array_equal(~verdict.flagged, kept)
@@ -101,6 +104,7 @@ def test_options() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"k_cc": 0}, "k_cc must be a whole number of at least 1, got 0"),
         ({"k_outlier": 0}, "k_outlier must be a whole number of at least 1, got 0"),
+        ({"metric": "manhattan"}, "metric must be one of cosine, euclidean, got 'manhattan'"),
         ({"zeta": -0.1}, "zeta must not be negative, got -0.1"),
     )
     for options, words in cases:

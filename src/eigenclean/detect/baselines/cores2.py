@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax
 
 from eigenclean.arrays import Float64s, Ints
 from eigenclean.detect.baselines.head import LogitDetector
@@ -14,8 +14,8 @@ _FLOOR = 1e-8
 class CORES2(LogitDetector):
     """The sample sieve of CORES² (Cheng et al., ICLR 2021).
 
-    With ℓ(c) = −log(p_c + 1e-8), a label ỹ is kept when ℓ(ỹ) is at most the mean of ℓ(c) over all classes c: when
-    it is better than a label drawn at random. The score is mean ℓ(c) − ℓ(ỹ), cut at 0. The rule flags few
+    A label is kept when its loss −log p is at most the mean of ℓ(c) = −log(p_c + 1e-8) over all classes c: when it
+    is better than a label drawn at random. The score is mean ℓ(c) + log p, cut at 0. The rule flags few
     labels: the second best of ten classes is usually kept. In training, CORES² also regularises the network towards
     confident predictions; that part belongs to training.
 
@@ -42,5 +42,5 @@ class CORES2(LogitDetector):
     name: ClassVar[str] = "cores2"
 
     def _score_logits(self, logits: Float64s, codes: Ints) -> Float64s:
-        fit = np.log(softmax(logits, axis=1) + _FLOOR)
-        return np.asarray(fit[np.arange(len(codes)), codes] - fit.mean(axis=1))
+        log_p = log_softmax(logits, axis=1)
+        return np.asarray(log_p[np.arange(len(codes)), codes] - np.log(np.exp(log_p) + _FLOOR).mean(axis=1))

@@ -1,8 +1,8 @@
-"""Nearest neighbours by cosine, and the base of the detectors that use them."""
+"""Nearest neighbours by cosine or Euclidean distance, and the base of the detectors that use them."""
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
 
 Float32s = NDArray[np.float32]
+Metric = Literal["cosine", "euclidean"]
+METRICS = ("cosine", "euclidean")
 
 _SPARE = 5  # extra candidates: exact distances decide the order that single precision leaves open
 _COINCIDES = 1e-6  # distance of unit vectors that are the same row
@@ -26,7 +28,7 @@ class Neighbours:
 
     Attributes:
         index: n x k, positions among the training rows.
-        distance: n x k, 1 − cosine.
+        distance: n x k, 1 − cosine; for Euclidean distances half of their squares, in units of the largest entry.
         self_index: n, the training row that each row coincides with; -1 for a new row.
     """
 
@@ -36,7 +38,7 @@ class Neighbours:
 
 
 class NeighbourIndex:
-    """An index of the training rows as unit vectors, which finds the nearest ones of any rows.
+    """An index of the training rows, which finds the nearest ones of any rows, by cosine unless told otherwise.
 
     scikit-learn's brute-force search works in blocks and never holds an n x n matrix; on unit vectors the euclidean
     order is the cosine's. The distances of the few candidates are then computed again, pair by pair, so that they
@@ -54,19 +56,24 @@ class NeighbourIndex:
            [2, 1]])
     """
 
-    def __init__(self, rows: Float32s, codes: Ints) -> None:
+    def __init__(self, rows: Float32s, codes: Ints, scale: float | None = None) -> None:
         self.rows = rows
         self.codes = codes
+        self._scale = scale  # that Euclidean rows are divided by; None for unit vectors
         self._last_query: tuple[tuple[Any, ...], Neighbours] | None = None
 
     @classmethod
-    def of(cls, X: Array, codes: Ints) -> "NeighbourIndex":
-        """The rows of X, scaled to length 1, with their labels as numbers."""
-        return cls(unit_rows(X), codes)
+    def of(cls, X: Array, codes: Ints, metric: Metric = "cosine") -> "NeighbourIndex":
+        """The rows of X with their labels as numbers; for cosines the rows are scaled to length 1."""
+        if metric == "cosine":
+            return cls(unit_rows(X), codes)
+        # All rows are divided by one number, which changes no order: squares of large numbers would not be finite.
+        scale = max((float(np.abs(X[chunk]).max()) for chunk in row_chunks(len(X), X.shape[1] * 8)), default=0.0)
+        return cls(_divided_rows(X, scale or 1.0), codes, scale or 1.0)
 
     def among(self, mask: Bools) -> "NeighbourIndex":
         """An index of some of the training rows."""
-        return NeighbourIndex(self.rows[mask], self.codes[mask])
+        return NeighbourIndex(self.rows[mask], self.codes[mask], self._scale)
 
     def find_within(self, k: int) -> Neighbours:
         """The ``k`` nearest other training rows of each training row."""
@@ -77,7 +84,8 @@ class NeighbourIndex:
 
         The last result is cached: a detector needs that of the same rows when it learns, scores and suggests.
         """
-        return self._find_cached(unit_rows(X), codes, k)
+        rows = unit_rows(X) if self._scale is None else _divided_rows(X, self._scale)
+        return self._find_cached(rows, codes, k)
 
     def _find_cached(self, rows: Float32s, codes: Ints, k: int) -> Neighbours:
         same = rows is self.rows or np.array_equal(rows, self.rows)
@@ -134,10 +142,12 @@ class NeighbourDetector(Detector):
     _featureless: Bools
     _shares: Float64s
 
-    def _store_training_rows(self, X: Array, codes: Ints, weight: Float64s | None) -> None:
+    def _store_training_rows(
+        self, X: Array, codes: Ints, weight: Float64s | None, metric: Metric = "cosine"
+    ) -> None:
         k = len(self.classes_)
         weighted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-        self._neighbours = NeighbourIndex.of(X if weight is None else X[weighted], codes[weighted])
+        self._neighbours = NeighbourIndex.of(X if weight is None else X[weighted], codes[weighted], metric)
         self._weight = np.ones(len(X)) if weight is None else weight[weighted] / weight.max()
         self._featureless = _constant(self._neighbours.rows, codes[weighted], k)
         counts = np.bincount(codes[weighted], minlength=k)
@@ -182,6 +192,13 @@ def unit_rows(X: Array) -> Float32s:
         block /= np.where(largest > 0, largest, 1.0)  # squares of very large or small numbers would not be finite
         length = np.sqrt(np.vecdot(block, block))[:, None]
         rows[chunk] = block / np.where(length > 0, length, 1.0)
+    return rows
+
+
+def _divided_rows(X: Array, scale: float) -> Float32s:
+    rows = np.empty(X.shape, np.float32)
+    for chunk in row_chunks(len(X), X.shape[1] * 8, 1 << 21):
+        rows[chunk] = X[chunk].astype(np.float64) / scale
     return rows
 
 

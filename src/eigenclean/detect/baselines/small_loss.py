@@ -61,6 +61,11 @@ class SmallLoss(LogitDetector):
         return SharedMixtureCut() if self.cut == "gaussian" else super()._method_cut()
 
 
+def divide_mixture() -> GaussianCut:
+    """The mixture with the settings of DivideMix, for scores on the scale [0, 1]."""
+    return GaussianCut(max_iter=10, tol=1e-2, regularisation=5e-4, split="always")
+
+
 class SharedMixtureCut(Cut):
     """One mixture for the scores of all classes, scaled to [0, 1], with the settings of DivideMix.
 
@@ -72,8 +77,9 @@ class SharedMixtureCut(Cut):
     def _fit(self, scores: Float64s, rows: ClassRows) -> Bools:
         self._low, high = float(scores.min()), float(scores.max())
         self._range = max(high - self._low, 1e-300)
-        mixture = GaussianCut(max_iter=10, tol=1e-2, regularisation=5e-4, split="always")
-        self._mixture = mixture.fit((scores - self._low) / self._range, np.zeros(len(scores), dtype=np.intp), 1)
+        self._mixture = divide_mixture().fit(
+            (scores - self._low) / self._range, np.zeros(len(scores), dtype=np.intp), 1
+        )
         return np.full(len(rows), self._mixture.whole_[0])
 
     def _p_clean(self, scores: Float64s, groups: Ints) -> Float64s:

@@ -8,6 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints, row_chunks
 from eigenclean.detect.baselines.neighbours import (
+    METRICS,
+    Metric,
     NeighbourDetector,
     NeighbourIndex,
     Neighbours,
@@ -16,6 +18,7 @@ from eigenclean.detect.baselines.neighbours import (
 )
 from eigenclean.detect.cuts import Cut
 from eigenclean.errors import InvalidOption
+from eigenclean.names import check_name
 
 
 class TopoFilter(NeighbourDetector):
@@ -27,15 +30,16 @@ class TopoFilter(NeighbourDetector):
        label is the most frequent one, itself counted, and occurs at least ``zeta`` · ``k_outlier`` times.
 
     The score is ½ · agreement for what is dropped, and ½ + ½ · agreement for what is kept, where the agreement is
-    the share of the second step's neighbours that have the same label, weighted by cosine: cut at ½ it is the
-    decision of the method, and it also ranks samples by confidence. A sample that was not in `fit` belongs to the
-    component of its class when one of its ``k_cc`` neighbours does. The published method keeps adding to the set
-    while a network learns: the recipe "topofilter" does so too, by `adding_to`. Distances are cosine distances
-    here and Euclidean there. A tie for the most frequent label is decided for the given one.
+    the share of the second step's neighbours that have the same label (weighted by cosine, if that is the metric):
+    cut at ½ it is the decision of the method, and it also ranks samples by confidence. A sample that was not in
+    `fit` belongs to the component of its class when one of its ``k_cc`` neighbours does. The published method keeps
+    adding to the set while a network learns: the recipe "topofilter" does so too, by `adding_to`. A tie for the
+    most frequent label is decided for the given one.
 
     Args:
         k_cc: neighbours that make the graph; more of them for very noisy labels.
         k_outlier: neighbours that decide about outliers.
+        metric: of the neighbours: "euclidean" of the rows as they are, as published, or "cosine".
         zeta: share of them that must agree, from 0; above 1 the most frequent label alone decides.
         cut: "fixed" cuts at ½, which is the decision above; or another name, or a Cut.
         threshold: labels are kept when P(right) is strictly above it.
@@ -66,12 +70,14 @@ class TopoFilter(NeighbourDetector):
         *,
         k_cc: int = 4,
         k_outlier: int = 32,
+        metric: Metric = "euclidean",
         zeta: float = 0.5,
         cut: str | Cut = "fixed",
         threshold: float = 0.5,
     ) -> None:
         self.k_cc = k_cc
         self.k_outlier = k_outlier
+        self.metric = metric
         self.zeta = zeta
         self.cut = cut
         self.threshold = threshold
@@ -81,6 +87,7 @@ class TopoFilter(NeighbourDetector):
         super().check_options()
         check_count(self.k_cc, 1, by="TopoFilter", what="k_cc")
         check_count(self.k_outlier, 1, by="TopoFilter", what="k_outlier")
+        check_name(self.metric, METRICS, by="TopoFilter", what="metric")
         if not self.zeta >= 0:
             raise InvalidOption(f"TopoFilter: zeta must not be negative, got {self.zeta}")
 
@@ -90,7 +97,7 @@ class TopoFilter(NeighbourDetector):
         return self
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
-        self._store_training_rows(X, codes, weight)
+        self._store_training_rows(X, codes, weight, self.metric)
         near = self._neighbours.find_within(self.k_cc).index
         self.in_component_ = _in_largest_component(near, self._neighbours.codes, len(self.classes_))
         if self._so_far is not None:
@@ -111,10 +118,15 @@ class TopoFilter(NeighbourDetector):
             counts[np.arange(len(counts)), given] += 1  # itself
             equal = counts[np.arange(len(counts)), given]
             kept = inside[chunk] & (equal >= counts.max(axis=1)) & (equal >= least)
-            cosine = np.maximum(1.0 - neighbours.distance[chunk], 1e-6)
-            agreement = (cosine * (labels == given[:, None])).sum(axis=1) + self._shares[given]
-            scores[chunk] = 0.5 * kept + 0.5 * agreement / (cosine.sum(axis=1) + 1.0)
+            closeness = self._closeness(neighbours, chunk)
+            agreement = (closeness * (labels == given[:, None])).sum(axis=1) + self._shares[given]
+            scores[chunk] = 0.5 * kept + 0.5 * agreement / (closeness.sum(axis=1) + 1.0)
         return scores
+
+    def _closeness(self, neighbours: Neighbours, rows: slice | Ints) -> Float64s:
+        """Weights of the neighbours: their cosines; 1 for Euclidean distances, which have no natural scale."""
+        distance = neighbours.distance[rows]
+        return np.maximum(1.0 - distance, 1e-6) if self.metric == "cosine" else np.ones_like(distance)
 
     def _belongs(self, near: Neighbours, codes: Ints) -> Bools:
         """Whether each row is in the component of its class: as in `fit`, or for a new row, if a neighbour is."""
@@ -128,8 +140,8 @@ class TopoFilter(NeighbourDetector):
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for chunk in row_chunks(len(rows), len(self.classes_) * 24):
             at = rows[chunk]
-            cosine = np.maximum(1.0 - neighbours.distance[at], 1e-6)
-            votes = sums_by_label(self._kept.codes[neighbours.index[at]], cosine, len(self.classes_))
+            closeness = self._closeness(neighbours, at)
+            votes = sums_by_label(self._kept.codes[neighbours.index[at]], closeness, len(self.classes_))
             votes += 1e-3 * self._shares
             votes[np.arange(len(votes)), codes[at]] = 0.0
             best[chunk], share[chunk] = votes.argmax(axis=1), votes.max(axis=1) / votes.sum(axis=1)

@@ -74,6 +74,11 @@ def accuracies(nets: Sequence[nn.Module], pool: Pool) -> dict[str, Any]:
     return by_suffix
 
 
+def mean_losses(nets: Sequence[nn.Module], pool: Pool) -> list[float]:
+    """The mean cross-entropy of the given labels, of each network alone."""
+    return [float(functional.cross_entropy(network_outputs(net, pool)[1], pool.codes)) for net in nets]
+
+
 def _input_vectors(pool: Pool, index: Ints | slice) -> Array | None:
     """The inputs themselves if they are feature vectors; None for images."""
     if isinstance(pool.inputs, ChannelFirstImages) or pool.inputs.ndim != 2:

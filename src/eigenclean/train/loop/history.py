@@ -81,6 +81,27 @@ class MarginHistory(nn.Module):
         return as_doubles(self.total / self.count.clamp(min=1))
 
 
+class LowestLoss:
+    """The weights of each network in the epoch with its lowest validation loss; of equal ones, the earlier.
+
+    Attributes:
+        losses: the lowest loss of each network.
+        weights: its weights in that epoch, on the CPU.
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.weights: list[dict[str, Tensor]] = []
+
+    def update(self, losses: Sequence[float], networks: Sequence[nn.Module]) -> None:
+        """Copy the weights of the networks whose loss is the lowest so far."""
+        if not self.losses:
+            self.losses, self.weights = [float("inf")] * len(networks), [{} for _ in networks]
+        for number, (loss, net) in enumerate(zip(losses, networks, strict=True)):
+            if loss < self.losses[number]:
+                self.losses[number], self.weights[number] = loss, _copied_weights(net)
+
+
 class BestEpoch:
     """The weights of the epoch with the highest validation accuracy; of equal ones, the later.
 
@@ -100,15 +121,22 @@ class BestEpoch:
         accuracy = record.get("val_accuracy")
         if accuracy is not None and accuracy >= self.accuracy:
             self.epoch, self.accuracy = record["epoch"], accuracy
-            self.weights = [
-                {name: value.detach().cpu().clone() for name, value in net.state_dict().items()} for net in networks
-            ]
+            self.weights = [_copied_weights(net) for net in networks]
 
     def networks(self, last: Sequence[nn.Module]) -> list[nn.Module]:
         """Copies of the ``last`` networks with the weights of the best epoch; without validation, those given."""
-        if not self.weights:
-            return list(last)
-        best = [deepcopy(net) for net in last]
-        for net, weights in zip(best, self.weights, strict=True):
-            net.load_state_dict(weights)
-        return best
+        return with_weights(last, self.weights)
+
+
+def with_weights(networks: Sequence[nn.Module], weights: Sequence[Mapping[str, Tensor]]) -> list[nn.Module]:
+    """Copies of the networks with these weights; without any, the networks themselves."""
+    if not weights:
+        return list(networks)
+    copies = [deepcopy(net) for net in networks]
+    for net, values in zip(copies, weights, strict=True):
+        net.load_state_dict(values)
+    return copies
+
+
+def _copied_weights(net: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().clone() for name, value in net.state_dict().items()}

@@ -1,8 +1,9 @@
 """Co-teaching and Co-teaching+: two networks select samples for each other (Han et al., 2018; Yu et al., 2019)."""
 
+from dataclasses import replace
 from typing import Any
 
-from eigenclean.train.presets import resolve_preset
+from eigenclean.train.presets import for_preset, resolve_preset
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.builders import two_stages, with_detector
 from eigenclean.train.selectors import Disagreement, SmallestLosses
@@ -23,7 +24,7 @@ _PLUS_PRESETS: dict[str, dict[str, Any]] = {
     "cifar10": {"warm_up": 20, "epochs": 120, "optimiser": _ADAM},
     "cifar100": {"warm_up": 5, "epochs": 120, "optimiser": _ADAM},
 }
-_RAMP = {"cifar10": 40, "cifar100": 40, "clothing1m": 3}
+_RAMP = {"cifar10": 40, "cifar100": 40, "clothing1m": 3}  # the full rate is reached after one step less
 
 
 def co_teaching(
@@ -49,7 +50,7 @@ def co_teaching(
     SmallestLosses(forget_rate=0.4, ramp=10)
     """
     settings = resolve_preset(preset, _PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    select = SmallestLosses(forget_rate, _RAMP.get(preset, 10) if ramp is None else ramp)
+    select = SmallestLosses(forget_rate, for_preset(_RAMP, preset, 10) if ramp is None else ramp)
     return two_stages("co-teaching", settings, select=select, warm_up_select=select, networks=2)
 
 
@@ -66,7 +67,7 @@ def co_teaching_plus(
     ['smallest-losses', 'disagreement']
     """
     settings = resolve_preset(preset, _PLUS_PRESETS, warm_up=warm_up, epochs=epochs)
-    length = _RAMP.get(preset, 10) if ramp is None else ramp
+    length = for_preset(_RAMP, preset, 10) if ramp is None else ramp
     return two_stages(
         "co-teaching+",
         settings,
@@ -76,5 +77,18 @@ def co_teaching_plus(
     )
 
 
-f_coteaching = with_detector(co_teaching, "fine", "f-coteaching")
-j_coteaching = with_detector(co_teaching, "judge", "j-coteaching")
+def exchange_selections(
+    preset: str = "small",
+    forget_rate: float = 0.2,
+    ramp: int | None = None,
+    warm_up: int | None = None,
+    epochs: int | None = None,
+    refresh: int | None = None,
+) -> Recipe:
+    """Co-teaching with the optimiser of the common protocol, which F-Coteaching has in the paper's comparison."""
+    settings = resolve_preset(preset, warm_up=warm_up, epochs=epochs, refresh=refresh)
+    return replace(co_teaching(preset, forget_rate, ramp, warm_up, epochs, refresh), optimiser=settings.optimiser)
+
+
+f_coteaching = with_detector(exchange_selections, "fine", "f-coteaching")
+j_coteaching = with_detector(exchange_selections, "judge", "j-coteaching")

@@ -5,7 +5,7 @@ from typing import Any
 
 from eigenclean.train.component import ComponentSpec
 from eigenclean.train.optimiser import Optimiser
-from eigenclean.train.presets import Preset, resolve_preset
+from eigenclean.train.presets import Preset, for_preset, resolve_preset
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.builders import recipe_of, with_detector
 from eigenclean.train.selectors import AveragedLosses, FromDetector, Selector
@@ -27,10 +27,12 @@ _SUBSETS = {
     "clothing1m": (64_000, 32_000)
 }  # subset sizes of the warm-up and of a division; all images are a million
 _STEP: dict[str, dict[str, Any]] = {
+    "cifar10-asymmetric": {"lambda_u": 0.0},
     "cifar100": {"lambda_u": 150.0},
     "clothing1m": {"lambda_u": None, "alpha": 0.5},
     "webvision": {"lambda_u": 0.0, "alpha": 0.5},
 }
+_PENALISED = ("cifar10-asymmetric", "clothing1m")  # presets whose warm-up has the confidence penalty
 # The authors' settings for each kind of noise, where they differ from the preset.
 DIVIDEMIX_BY_NOISE: dict[str, dict[str, dict[str, Any]]] = {
     "cifar10": {
@@ -75,8 +77,8 @@ def dividemix(
     ComponentSpec('mixmatch', lambda_u=150.0)
     """
     settings = resolve_preset(preset, DIVIDEMIX_PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    warm_up_loss = warm_up_loss or ("confidence-penalty" if preset == "clothing1m" else "cross-entropy")
-    warm_up_subset, subset = _SUBSETS.get(preset, (None, None))
+    warm_up_loss = warm_up_loss or ("confidence-penalty" if preset in _PENALISED else "cross-entropy")
+    warm_up_subset, subset = for_preset(_SUBSETS, preset, (None, None))
     stages = (
         Stage(settings.warm_up, loss=ComponentSpec(warm_up_loss), warm_up=True, subset_size=warm_up_subset),
         Stage(
@@ -100,13 +102,13 @@ def small_losses(threshold: float, window: int = 1) -> Selector:
 
 def mixmatch(preset: str, lambda_u: float | None, **options: Any) -> ComponentSpec:
     """The MixMatch step with the options of the preset."""
-    defaults = {"lambda_u": 25.0, **_STEP.get(preset, {}), **options}
+    defaults = {"lambda_u": 25.0, **for_preset(_STEP, preset, {}), **options}
     return ComponentSpec("mixmatch", defaults if lambda_u is None else {**defaults, "lambda_u": lambda_u})
 
 
 def half_batches(preset: str, settings: Preset) -> Optimiser:
     """The optimiser with half batches: a batch of kept samples and one of the rest go through the network."""
-    size = _HALF_BATCH.get(preset, settings.optimiser.batch_size)
+    size = for_preset(_HALF_BATCH, preset, settings.optimiser.batch_size)
     return dataclasses.replace(settings.optimiser, batch_size=size)
 
 

@@ -15,6 +15,7 @@ def longremix(
     lambda_u: float | None = None,
     threshold: float = 0.5,
     window: int = 5,
+    average: int = 1,
     warm_up: int | None = None,
     epochs: int | None = None,
 ) -> Recipe:
@@ -25,24 +26,24 @@ def longremix(
         lambda_u: weight of the samples whose labels are not trusted.
         threshold: labels are found clean when the posterior is above it.
         window: consecutive divisions in which a label must be found clean.
+        average: divisions whose losses are averaged; 5 at 90 % noise.
         warm_up: epochs before the first division, of each stage.
         epochs: of each stage.
 
     >>> [stage.restart for stage in longremix().stages]
     [False, False, True, False]
     """
-    overrides = {
-        name: {**table, "epochs": 300} if table.get("epochs") == 301 else table
-        for name, table in DIVIDEMIX_PRESETS.items()
-    }
-    settings = resolve_preset(preset, overrides, warm_up=warm_up, epochs=epochs)
+    settings = resolve_preset(preset, DIVIDEMIX_PRESETS, warm_up=warm_up, epochs=epochs)
     first, rest = settings.warm_up, settings.epochs - settings.warm_up
     small_loss: dict[str, Any] = {
         "name": "small-loss",
         "options": {"head": None, "threshold": threshold},
         "learn_from": "all",
+        "soft": True,
+        "average": average,
     }
-    persistent = Persistent(**small_loss, soft=True, window=window, core_after=settings.epochs // 2)
+    # The core is the largest set of the last 150 of 301 epochs.
+    persistent = Persistent(**small_loss, window=window, core_after=settings.epochs - settings.epochs // 2)
     # The search for the core has a constant learning rate.
     warm_up_optimiser = dataclasses.replace(settings.optimiser, milestones=(), fade=None)
     mixmatch_optimiser = dataclasses.replace(half_batches(preset, settings), milestones=(), fade=None)
@@ -52,7 +53,7 @@ def longremix(
         Stage(first, warm_up=True, restart=True),
         Stage(
             rest,
-            Guided(**small_loss, soft=True),
+            Guided(**small_loss),
             step=mixmatch(preset, lambda_u, through="all"),
             optimiser=half_batches(preset, settings),
         ),

@@ -15,6 +15,7 @@ from eigenclean.train.selectors.disagreement import Disagreement
 from eigenclean.train.selectors.from_detector import FromDetector, FromInputs
 from eigenclean.train.selectors.growing import Growing
 from eigenclean.train.selectors.persistent import Guided, Persistent
+from eigenclean.train.selectors.sieve import Sieve
 from eigenclean.train.selectors.smallest_losses import SmallestLosses
 from eigenclean.train.selectors.two_losses import TwoLosses
 
@@ -26,6 +27,7 @@ SELECTORS: dict[str, type[Selector]] = {
         FromInputs,
         SmallestLosses,
         Disagreement,
+        Sieve,
         AveragedLosses,
         AreaUnderMargin,
         TwoLosses,
@@ -51,6 +53,7 @@ __all__ = [
     "Memory",
     "Persistent",
     "Selector",
+    "Sieve",
     "SmallestLosses",
     "TwoLosses",
     "make_selector",

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
-from eigenclean.arrays import Array, Float64s, Ints, encode_labels
-from eigenclean.detect.baselines.small_loss import SharedMixtureCut
+from eigenclean.arrays import Array, Float64s, encode_labels
+from eigenclean.detect.baselines.small_loss import divide_mixture
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
@@ -18,6 +18,9 @@ from eigenclean.verdict import Verdict
 @dataclass(frozen=True)
 class AveragedLosses(Selector):
     """The small-loss mixture on the mean loss of the last few selections, each scaled to [0, 1].
+
+    The mean is not scaled again: its largest value is below 1 unless the same sample has the largest loss each
+    time, and the constants of the mixture are meant for that scale.
 
     With a window of 1 it is ``FromDetector("small-loss", {"head": None}, "all", soft=True)``.
 
@@ -30,6 +33,7 @@ class AveragedLosses(Selector):
     threshold: float = 0.5
 
     kind: ClassVar[str] = "averaged-losses"
+    memory_key: ClassVar[str] = "losses"
 
     def __post_init__(self) -> None:
         if self.window < 1:
@@ -47,9 +51,10 @@ class AveragedLosses(Selector):
         classes, codes = encode_labels(evidence.labels)
         log_p = log_softmax(evidence.need("logits", by=f"selector {self.kind}"), axis=1)
         latest = scaled_to_unit(-log_p[np.arange(len(codes)), codes])[None]
-        memory["losses"] = np.concatenate([memory.get("losses", latest[:0]), latest])[-self.window :]
-        score = -memory["losses"].mean(axis=0)
-        p = loss_mixture(score, codes)
+        key = self.memory_key
+        memory[key] = np.concatenate([memory.get(key, latest[:0]), latest])[-self.window :]
+        score = -memory[key].mean(axis=0)
+        p = loss_mixture(score)
         verdict = self._verdict(evidence, classes, log_p, score, p)
         return Selection(~verdict.flagged, p, verdict=verdict)
 
@@ -80,6 +85,10 @@ def scaled_to_unit(losses: Float64s) -> Float64s:
     return np.asarray((losses - losses.min()) / (spread if spread > 0 else 1.0))
 
 
-def loss_mixture(score: Float64s, codes: Ints) -> Float64s:
-    """Posterior of the component with the higher scores (smaller losses); one mixture for all classes."""
-    return SharedMixtureCut().fit(score, codes).p_clean(score, codes)
+def loss_mixture(score: Float64s) -> Float64s:
+    """Posterior of the component with the higher scores (smaller losses); one mixture for all classes.
+
+    The scores are minus losses that are scaled already.
+    """
+    one_class = np.zeros(len(score), dtype=np.intp)
+    return divide_mixture().fit(score, one_class, 1).p_clean(score, one_class)

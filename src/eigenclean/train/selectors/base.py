@@ -72,6 +72,10 @@ class BatchSelector(Selector):
         """All samples: which of them are trained on is decided batch by batch."""
         return Selection.all_samples(len(evidence))
 
+    def at_end(self) -> Selector | None:
+        """A selector of all samples that gives the verdict when the training is over; None for no verdict."""
+        return None
+
     @abstractmethod
     def pick(
         self, logits: "Sequence[Tensor]", losses: "Sequence[Tensor]", epoch: int, batch: int

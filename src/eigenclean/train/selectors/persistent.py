@@ -1,6 +1,6 @@
 """LongReMix: samples that are repeatedly found clean form a core for a second training (Cordeiro et al., 2023)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,14 +9,49 @@ from eigenclean.arrays import Bools
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
+from eigenclean.train.selectors.averaged_losses import AveragedLosses
 from eigenclean.train.selectors.base import Memory
 from eigenclean.train.selectors.from_detector import FromDetector
 
 _CLEAN, _CORE = "found clean", "core"
 
 
+class _GuidedLosses(AveragedLosses):
+    """The averages of the second stage, whose networks are fresh: losses of the first one do not belong to them."""
+
+    memory_key: ClassVar[str] = "losses of the guided stage"
+
+
 @dataclass(frozen=True)
-class Persistent(FromDetector):
+class Dividing(FromDetector):
+    """The division of LongReMix: by the detector, or by losses that are averaged over several divisions.
+
+    Attributes:
+        average: divisions whose losses are averaged, for very noisy labels; 1 asks the detector, whose threshold
+            applies to the averages too.
+    """
+
+    average: int = field(default=1, kw_only=True)
+
+    averages: ClassVar[type[AveragedLosses]] = AveragedLosses
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.average < 1:
+            raise InvalidOption(f"selector: average must be at least 1, got {self.average}")
+        if self.average > 1 and self.name != "small-loss":
+            raise InvalidOption(f"selector: average is for the detector small-loss, got {self.name!r}")
+
+    def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
+        """The samples in the component of small losses."""
+        if self.average == 1:
+            return super().select(evidence, epoch, previous, memory)
+        averaged = self.averages(self.average, self.options.get("threshold", 0.5))
+        return averaged.select(evidence, epoch, previous, memory)
+
+
+@dataclass(frozen=True)
+class Persistent(Dividing):
     """Samples that the detector has found clean in each of the last selections.
 
     The largest such set is stored as the core, for a `Guided` selector in a later stage.
@@ -58,10 +93,11 @@ class Persistent(FromDetector):
 
 
 @dataclass(frozen=True)
-class Guided(FromDetector):
+class Guided(Dividing):
     """The samples that the detector finds clean, and the core of a `Persistent` selector with weight 1."""
 
     kind: ClassVar[str] = "guided"
+    averages: ClassVar[type[AveragedLosses]] = _GuidedLosses
 
     def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         """The samples that the detector finds clean, and the core."""

@@ -51,7 +51,7 @@ class TwoLosses(Selector):
         log_p = log_softmax(logits, axis=1)
         n, most_likely = len(codes), np.asarray(log_p.argmax(axis=1))
         scores = [-scaled_to_unit(-log_p[np.arange(n), which]) for which in (codes, most_likely)]
-        p_given, p_predicted = (loss_mixture(score, codes) for score in scores)
+        p_given, p_predicted = (loss_mixture(score) for score in scores)
         trust = self._trust(p_given, p_predicted, epoch)
         target = mixed_targets(codes, most_likely, trust, logits.shape[1])
         flagged = p_given <= self.threshold

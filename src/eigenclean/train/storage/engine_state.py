@@ -36,12 +36,15 @@ def capture(engine: Engine) -> tuple[Tensors, dict[str, Any]]:
         verdicts.append(_capture_verdict(f"{number}.verdict", engine.verdicts[number], engine, tensors))
     for number, weights in enumerate(engine.best.weights):
         tensors |= _with_prefix(f"{number}.best", weights)
+    for number, weights in enumerate(engine.lowest.weights):
+        tensors |= _with_prefix(f"{number}.lowest", weights)
     scaler = engine.accelerator.scaler
     record = {
         "history": engine.history,
         "learners": components,
         "verdicts": verdicts,
         "best": {"epoch": engine.best.epoch, "accuracy": engine.best.accuracy},
+        "lowest": engine.lowest.losses,
         "scaler": None if scaler is None else scaler.state_dict(),
     }
     return {name: _copied(value) for name, value in tensors.items()}, record
@@ -65,6 +68,10 @@ def restore(engine: Engine, tensors: Mapping[str, Tensor], record: Mapping[str, 
         engine.best.weights = [
             _without_prefix(f"{number}.best", tensors) for number in range(len(engine.network_states))
         ]
+    engine.lowest.losses = list(record.get("lowest", ()))  # checkpoints of version 0.2 have none
+    engine.lowest.weights = [
+        _without_prefix(f"{number}.lowest", tensors) for number in range(len(engine.lowest.losses))
+    ]
     if engine.accelerator.scaler is not None and record["scaler"] is not None:
         engine.accelerator.scaler.load_state_dict(record["scaler"])
     torch.set_rng_state(tensors["random"])
