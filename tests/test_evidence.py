@@ -15,7 +15,8 @@ LABELS = np.array([0, 1, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_gives_what_is_there_and_asks_for_what_is_not(kind: str) -> None:
     values = np.zeros((3, 2))
-    evidence = Evidence(np.arange(3), LABELS, **{kind: values})
+    given: dict[str, Any] = {kind: values}
+    evidence = Evidence(np.arange(3), LABELS, **given)
     assert evidence.need(kind, by="X") is values
     for other in set(KINDS) - {kind}:
         with pytest.raises(MissingEvidence, match=f"^X needs {other}, but only {kind} were given$"):

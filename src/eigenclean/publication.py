@@ -38,7 +38,9 @@ _KEY = "eigenclean"  # the format; a manifest without it is somebody else's file
 _OLD = ".old"
 _TRIES = 20
 # What a new set may leave out, and which then would be about another verdict. Nothing else is ever removed.
-_REMOVABLE = re.compile(r"verdict\.csv|report\.(html|json)|part-\d+\.arrow")
+_REMOVABLE = re.compile(
+    r"verdict\.csv|report\.(html|json)|encoding\.json|annotat(ors|ions)\.parquet|ask\.csv|part-\d+\.arrow"
+)
 _PART = re.compile(r"part-\d+\.parquet")
 _NAME = re.compile(r"(?!review\.sqlite)[^./\\\0][^/\\\0]*")  # never what people decided
 _ID = re.compile(r"[0-9a-f]{16}")

@@ -34,6 +34,10 @@ _COLUMNS = {  # column in the file: field of the record
     "score": "score",
     "rank": "rank",
 }
+_CONSENSUS_COLUMNS = {  # only where rows have labels by several annotators
+    "consensus_label": "consensus_label",
+    "consensus_confidence": "consensus_confidence",
+}
 _OLD_COLUMNS = {"alignment": "score"}  # name up to version 0.1: name since
 _METADATA = b"eigenclean"
 _SHOWN = 10  # rows of the table in a notebook
@@ -52,6 +56,9 @@ class Verdict:
         suggested: the label to replace it with; the given one where it is not flagged.
         suggested_confidence: probability that the suggested label is right.
         made_by: the record of its origin: "method", "parameters", and what the detector adds.
+        consensus_label: the most probable label, where several annotators gave labels; ``labels`` are then the
+            majority's. None otherwise.
+        consensus_confidence: probability that it is right.
 
     >>> verdict = Verdict(
     ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
@@ -72,6 +79,8 @@ class Verdict:
     suggested: Array
     suggested_confidence: Floats
     made_by: Mapping[str, Any] | str = "unknown"
+    consensus_label: Array | None = None
+    consensus_confidence: Floats | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.made_by, str):
@@ -95,12 +104,14 @@ class Verdict:
         flagged: Bools,
         suggestions: tuple[Ints, Floats] | None,
         made_by: Mapping[str, Any],
+        consensus: tuple[Ints, Floats] | None = None,
     ) -> "Verdict":
         """The verdict on rows with the labels ``classes[codes]``.
 
         ``suggestions`` are, for the flagged rows in order, the code of another class and its probability given that
         the label is wrong. The confidence in a suggestion is that probability times P(label wrong). A row that is
-        not flagged keeps its label and P(right). None will do if no row is flagged.
+        not flagged keeps its label and P(right). None will do if no row is flagged. ``consensus`` are, for all
+        rows, the code of the class that several annotators' labels come to, and its probability.
         """
         suggested, confidence = codes.copy(), p_clean.copy()
         if suggestions is not None:
@@ -115,6 +126,8 @@ class Verdict:
             suggested=classes[suggested],
             suggested_confidence=confidence,
             made_by=made_by,
+            consensus_label=None if consensus is None else classes[consensus[0]],
+            consensus_confidence=None if consensus is None else consensus[1],
         )
 
     def __len__(self) -> int:
@@ -194,6 +207,9 @@ class Verdict:
         """
         columns = {name: pa.array(getattr(self, field)) for name, field in _COLUMNS.items() if name != "rank"}
         columns["rank"] = pa.array(self.rank if rank is None else rank)
+        for name, field in _CONSENSUS_COLUMNS.items():
+            if getattr(self, field) is not None:
+                columns[name] = pa.array(getattr(self, field))
         metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
         return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
 
@@ -361,7 +377,10 @@ def _with_new_names(table: pa.Table) -> pa.Table:
 def _from_table(table: pa.Table) -> Verdict:
     made_by = parse_json((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
     fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
-    kinds = {"flagged": "b", "ids": "iufU", "labels": "biufU", "suggested": "biufU"}
+    present = [name for name in _CONSENSUS_COLUMNS if name in table.column_names]
+    fields |= {_CONSENSUS_COLUMNS[name]: _to_numpy(table.column(name)) for name in present}
+    text = dict.fromkeys(("labels", "suggested", "consensus_label"), "biufU")
+    kinds = {"flagged": "b", "ids": "iufU", **text}
     if not isinstance(made_by, dict) or any(v.dtype.kind not in kinds.get(k, "fiu") for k, v in fields.items()):
         raise TypeError("columns of other types")
     return Verdict(**fields, made_by=made_by)

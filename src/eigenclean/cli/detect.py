@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
+from eigenclean.cli.annotators import print_annotators
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.errors import InvalidOption
@@ -67,7 +68,14 @@ def detect(
     planted: Annotated[
         float, typer.Option(help="Share of labels that --self-test and --method auto make wrong.")
     ] = 0.05,
-    columns: o.RawTableOptions,
+    columns: o.AnnotatedTableOptions,
+    ask: Annotated[
+        int | None,
+        typer.Option(
+            help="With several annotators, write ask.csv: so many rows to label again, most informative first, "
+            "and by whom."
+        ),
+    ] = None,
     pred_probs: Annotated[
         Path | None,
         typer.Option(
@@ -118,6 +126,7 @@ def detect(
         SelfTestOptions(self_test, planted),
         OutputOptions(csv, report, o.command_line()),
         pred_probs=pred_probs,
+        ask=ask,
     )
     with working():
         summary = run_detect(request, notify=mention)
@@ -135,7 +144,11 @@ def detect(
         say(f"Decision: {request.decision}; {outcome}.")
     if "self_test" in summary:
         print_self_test(summary["self_test"])
+    if "annotators" in summary:
+        print_annotators(summary["annotators"])
     files = ["verdict.parquet", "summary.json", *["verdict.csv"] * csv, *["report.html"] * report]
+    if "annotators" in summary:
+        files += ["annotators.parquet", "annotations.parquet", *["ask.csv"] * (ask is not None)]
     mention(f"written to {out}: {', '.join(files)}")
 
 

@@ -53,6 +53,17 @@ LeaveOut = Annotated[
     list[str] | None,
     typer.Option(help="Column that is not to be a feature, or a pattern; may be repeated."),
 ]
+AnnotatorColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotator-columns",
+        help="Columns of labels by one annotator each, or a pattern such as 'rater_*'; may be repeated.",
+    ),
+]
+AnnotatorColumn = Annotated[
+    str | None,
+    typer.Option(help="Column that names the annotator, in a table with one row per label and a column of ids."),
+]
 IdColumn = Annotated[str | None, typer.Option(help="Column of unique row ids.")]
 TextColumn = Annotated[
     str | None, typer.Option(help="Column of texts to embed, beside the other columns of the table.")
@@ -159,6 +170,14 @@ class RawTableOptions(TextTableOptions):
 
     image_column: ImageColumn = None
     image_root: ImageRoot = None
+
+
+@dataclass(frozen=True)
+class AnnotatedTableOptions(RawTableOptions):
+    """The same for tables with labels by several annotators."""
+
+    annotator_columns: AnnotatorColumns = None
+    annotator_column: AnnotatorColumn = None
 
 
 @dataclass(frozen=True)

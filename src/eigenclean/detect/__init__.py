@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Bools, check_labels
+from eigenclean.detect.annotators.consensus import Consensus, judge_annotations
 from eigenclean.detect.base import Detector, plain_parameters
 from eigenclean.detect.block_detector import BlockDetector
 from eigenclean.detect.decisions import at_most_false_flags
@@ -22,6 +23,7 @@ __all__ = [
     "DETECTORS",
     "FINE",
     "BlockDetector",
+    "Consensus",
     "Detector",
     "as_block_detector",
     "at_most_false_flags",
@@ -29,6 +31,7 @@ __all__ = [
     "detector",
     "find_label_issues",
     "fit_to_evidence",
+    "judge_annotations",
     "plain_parameters",
 ]
 

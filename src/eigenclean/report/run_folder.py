@@ -20,7 +20,11 @@ from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
 from eigenclean.version import __version__
 
 REPORT = "report.html"
+ANNOTATOR_FILES = ("annotators.parquet", "annotations.parquet", "ask.csv")  # of labels by several annotators
 ENCODING = "encoding.json"  # how the columns of a table became features, for rows that come later
+
+# Without these in the set, an earlier copy or report would be about another verdict.
+_OPTIONAL = (CSV, REPORT, report_data_path(REPORT).name, ENCODING)
 
 
 @contextmanager
@@ -107,8 +111,7 @@ def publish(
         **(facts or {}),
     }
     summary = verdict.summary(**entries)
-    # Without these in the set, an earlier copy or report would be about another verdict.
-    with publication(folder, removes=[CSV, REPORT, report_data_path(REPORT).name, ENCODING]) as staging:
+    with publication(folder, removes=_OPTIONAL) as staging:
         write_verdict(verdict, staging, json_text(summary), csv=csv, written=written)
         if page is not None and shown is not None:
             write_text(report_data_path(staging / REPORT), report_data(shown))

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints, check_labels, row_chunks
 from eigenclean.errors import InvalidOption
-from eigenclean.evidence import Evidence
+from eigenclean.evidence import Annotations, Evidence
 from eigenclean.sources.images.lazy import LazyImages
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Source(ABC):
         encoding: how the columns of a table of several kinds became features; None for other sources.
         embeds_texts: the texts are to be embedded, and their features belong beside those of the columns.
         has_features: whether there are features to read.
+        annotations: labels by several annotators, of which ``labels`` are the majority's; None for others.
+        n_unlabelled: rows that no annotator has labelled, which are left out.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Source(ABC):
     encoding: "TableEncoding | None" = None
     embeds_texts: bool = False
     has_features: bool = True
+    annotations: Annotations | None = None
+    n_unlabelled: int = 0
 
     @abstractmethod
     def features(self) -> Array:
@@ -92,7 +96,7 @@ class Source(ABC):
 
     def evidence(self) -> Evidence:
         """Everything a detector may see."""
-        return Evidence(ids=self.ids, labels=self.labels, features=self.features())
+        return Evidence(ids=self.ids, labels=self.labels, features=self.features(), annotations=self.annotations)
 
     def batches(self, rows: int = 65_536) -> Iterator[Evidence]:
         """The same in order, ``rows`` rows at a time (the last batch may be smaller), whatever the format."""

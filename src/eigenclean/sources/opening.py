@@ -6,34 +6,30 @@ a function in `layouts.registry.LAYOUTS` or one in `layouts.bundled.DATASETS`.
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.publication import check_shards, finish_publication
-from eigenclean.sources.arrays.items import is_item_dataset, item_arrays
+from eigenclean.sources.annotated import has_annotators, open_annotated, split_annotations
 from eigenclean.sources.arrays.mapped import map_array
-from eigenclean.sources.arrays.memory import MemorySource, check_texts
-from eigenclean.sources.arrays.numpy_files import open_npy, open_npz, read_labels
+from eigenclean.sources.arrays.numpy_files import open_npy, open_npz
 from eigenclean.sources.base import Source
+from eigenclean.sources.from_arrays import load_labels, open_arrays
 from eigenclean.sources.images.folder import is_image_folder, open_image_folder
-from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.images.sampling import may_hold_images, refuse_whole_disk
-from eigenclean.sources.images.source import ImageSource, choose_split
+from eigenclean.sources.images.source import choose_split
 from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout, open_layout
-from eigenclean.sources.raw import LabelSource, TextSource
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.arrow import ArrowTable
 from eigenclean.sources.tabular.columns import TableOptions
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.excel import ExcelTable
-from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_frame, is_mixed_frame
+from eigenclean.sources.tabular.frames import FrameTable, is_frame
 from eigenclean.sources.tabular.hf import HuggingFaceTable, is_saved_dataset
 from eigenclean.sources.tabular.hf_objects import dataset_table, is_dataset
 from eigenclean.sources.tabular.joined import JoinedTable
@@ -79,7 +75,6 @@ _SUPPORTED = (
     f"{', '.join(_FILES)} files and folders of them, saved Hugging Face data set folders, folders of "
     f"class folders of images, and data sets by name ({', '.join(f'{layout}:PATH' for layout in LAYOUTS)})"
 )
-_ARRAYS = ("features", "labels", "ids", "images", "texts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +114,8 @@ def open_source(
     split: str | None = None,
     follow_links: bool = False,
     need_features: bool = True,
+    annotator_columns: str | Sequence[str] | None = None,
+    annotator_column: str | None = None,
 ) -> Source:
     """Open rows with features (or images, or texts) and labels, wherever they are.
 
@@ -131,7 +128,7 @@ def open_source(
             pairs ``(input, label)`` as PyTorch has them, a pair ``(features, labels)``, or a dict of arrays
             ``features``, ``images`` or ``texts``, ``labels`` and perhaps ``ids``.
         labels: labels that are not in the source: an array, or a ``.npy``, ``.txt`` or ``.csv`` file, or a folder
-            of them.
+            of them; or rows x annotators, with missing entries as `eigenclean.evidence.Annotations` takes them.
         label_column: column of the labels in a table; by default "label" or a similar name.
         feature_columns: columns of the features, or patterns such as "f*"; by default the only column of lists of
             numbers, else all columns of numbers, categories, dates and truth values that say something.
@@ -146,6 +143,9 @@ def open_source(
         follow_links: in a folder of data, follow symbolic links that lead out of it; by default images behind such
             links are left out and listed in ``skipped_links``, and other files are an error.
         need_features: False if labels alone are enough, for those who have predicted probabilities.
+        annotator_columns: columns, or patterns such as "rater_*", of labels by one annotator each; the labels of
+            the source are the majority's, and ``annotations`` has all.
+        annotator_column: column that names the annotator, in a table with one row per label and an id column.
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
     >>> source.labels, source.features().shape
@@ -171,17 +171,25 @@ def open_source(
         prefer_raw=raw,
         follow_links=follow_links,
         need_features=need_features,
+        annotator_columns=annotator_columns,
+        annotator_column=annotator_column,
     )
-    separate_labels = None if labels is None else _load_labels(labels)
+    if labels is not None and has_annotators(options):
+        raise InvalidOption("the labels are those of the annotators' columns: leave out --labels")
+    annotations, given = (None, None) if labels is None else split_annotations(load_labels(labels))
     if isinstance(source, str | os.PathLike):
-        return _open_path(_Request(Path(source), os.fspath(source), separate_labels, options, split, follow_links))
-    if is_dataset(source):
-        return open_table(dataset_table(source, split=split), options, labels=separate_labels)
-    _refuse_split(split, name="arrays and frames")
-    if is_frame(source):
-        return open_table(FrameTable(source), options, labels=separate_labels)
-    _refuse_columns(options, name="arrays")
-    return _open_arrays(source, separate_labels, need_features=need_features)
+        opened = _open_path(_Request(Path(source), os.fspath(source), given, options, split, follow_links))
+    elif is_dataset(source):
+        opened = _open_table(dataset_table(source, split=split), options, labels=given)
+    else:
+        _refuse_split(split, name="arrays and frames")
+        if is_frame(source):
+            opened = _open_table(FrameTable(source), options, labels=given)
+        else:
+            _refuse_columns(options, name="arrays")
+            opened = open_arrays(source, given, need_features=need_features)
+    opened.annotations = opened.annotations if annotations is None else annotations
+    return opened
 
 
 def _open_path(request: _Request) -> Source:
@@ -213,7 +221,8 @@ def _open_file(request: _Request, *, one_pass: bool) -> Source:
         source = ARRAY_FILES[suffix](path, name=name, labels=request.labels, need_features=need_features)
     elif suffix in TABLE_FILES:
         options = _with_image_root(request.options, path.parent)
-        source = open_table(TABLE_FILES[suffix](path, name=name), options, labels=request.labels, one_pass=one_pass)
+        table = TABLE_FILES[suffix](path, name=name)
+        source = _open_table(table, options, labels=request.labels, one_pass=one_pass)
     else:
         raise InvalidData(f"{name} is not a supported source: expected {_SUPPORTED}, got {suffix or 'no suffix'!r}")
     source.files = [path]
@@ -226,7 +235,7 @@ def _open_file(request: _Request, *, one_pass: bool) -> Source:
 def _open_saved_dataset(request: _Request) -> Source:
     _refuse_split(request.split, name=request.name)
     table = HuggingFaceTable(request.path, name=request.name, follow_links=request.follow_links)
-    source = open_table(table, _with_image_root(request.options, request.path), labels=request.labels)
+    source = _open_table(table, _with_image_root(request.options, request.path), labels=request.labels)
     source.files = table.paths
     return source
 
@@ -249,6 +258,8 @@ def _open_shards(request: _Request) -> Source:
     files = files or shard_files(request.path, _LINES, follow_links=request.follow_links)
     check_shards(request.path, [file.name for file in files])
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
+    if has_annotators(request.options):
+        return _open_joined(request, files, one_pass=one_pass)
     shards: list[Source] = []
     start = 0
     for file in files:
@@ -274,7 +285,7 @@ def _open_joined(request: _Request, files: Sequence[Path], *, one_pass: bool) ->
     tables = [TABLE_FILES[file_kind(file)](file, name=name) for file, name in zip(files, names, strict=True)]
     options = _with_image_root(request.options, request.path)
     joined = JoinedTable(tables, name=request.name)
-    source = open_table(joined, options, labels=request.labels, one_pass=one_pass)
+    source = _open_table(joined, options, labels=request.labels, one_pass=one_pass)
     source.files = files
     return source
 
@@ -321,56 +332,13 @@ def _total_bytes(files: Sequence[Path]) -> int:
     return sum(os.path.getsize(file) * (_UNPACKED if file.suffix.lower() == ".gz" else 1) for file in files)
 
 
-# --- Arrays and labels --------------------------------------------------------------------------------------------
+# --- Tables --------------------------------------------------------------------------------------------
 
 
-def _open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> Source:
-    if isinstance(source, Mapping):
-        arrays = dict(source)
-    elif is_item_dataset(source):
-        arrays = item_arrays(source)
-    elif isinstance(source, tuple) and len(source) == 2:
-        arrays = dict(zip(("features", "labels"), source, strict=True))
-    else:
-        arrays = {"features": source}
-    unknown = [key for key in arrays if key not in _ARRAYS]
-    has_contents = any(arrays.get(key) is not None for key in ("features", "images", "texts"))
-    if unknown or (need_features and not has_contents):
-        raise InvalidData(
-            f"arrays: a dict must have 'features', 'images' or 'texts' and may have 'labels' and 'ids', "
-            f"got {', '.join(map(repr, arrays)) or 'nothing'}"
-        )
-    if labels is None and arrays.get("labels") is None:
-        raise InvalidData("arrays: there are no labels; give a pair (features, labels), or labels=...")
-    if labels is None:
-        labels = as_vector(arrays["labels"])
-    ids, texts = (None if arrays.get(key) is None else as_vector(arrays[key]) for key in ("ids", "texts"))
-    images = arrays.get("images")
-    if images is not None and not isinstance(images, LazyImages):
-        images = as_vector(images)
-    if not has_contents:
-        return LabelSource("arrays", labels, ids=ids)
-    if set(arrays) <= {"features", "labels"} and is_mixed_frame(arrays.get("features")):
-        return open_table(FrameTable(arrays["features"]), TableOptions(), labels=labels)
-    if arrays.get("features") is not None:
-        return MemorySource("arrays", as_matrix(arrays["features"]), labels, ids=ids, images=images, texts=texts)
-    if images is not None:
-        return ImageSource("arrays", images, labels, ids=ids, texts=texts)
-    assert texts is not None
-    return TextSource("arrays", check_texts(texts, len(texts), by="arrays"), labels, ids=ids)
-
-
-def _load_labels(labels: Any) -> Array:
-    """Labels from an array, a file, or a folder of files whose labels follow each other."""
-    if not isinstance(labels, str | os.PathLike):
-        return as_vector(labels)
-    path = Path(labels)
-    if not os.path.isdir(path):
-        return read_labels(path)
-    arrays = [read_labels(file) for file in shard_files(path, [".npy", ".txt", ".csv"])]
-    if not arrays:
-        raise InvalidData(f"the folder {path} has no label files (.npy, .txt or .csv)")
-    return np.concatenate(arrays)
+def _open_table(table: Table, options: TableOptions, *, labels: Array | None, one_pass: bool = False) -> Source:
+    if has_annotators(options):
+        return open_annotated(table, options)
+    return open_table(table, options, labels=labels, one_pass=one_pass)
 
 
 def _with_image_root(options: TableOptions, default: Path) -> TableOptions:

@@ -30,7 +30,7 @@ class RawSource(Source):
 
     def evidence(self) -> Evidence:
         """The labels, without features."""
-        return Evidence(ids=self.ids, labels=self.labels)
+        return Evidence(ids=self.ids, labels=self.labels, annotations=self.annotations)
 
 
 class TextSource(RawSource):
@@ -86,7 +86,7 @@ class LabelSource(Source):
 
     def evidence(self) -> Evidence:
         """The labels, without features."""
-        return Evidence(ids=self.ids, labels=self.labels)
+        return Evidence(ids=self.ids, labels=self.labels, annotations=self.annotations)
 
     def data_hash(self) -> str:
         """A fingerprint of the labels."""

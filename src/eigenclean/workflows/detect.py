@@ -17,10 +17,11 @@ from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
 from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
+from eigenclean.workflows.detection.annotators import check_options, judge_annotated
+from eigenclean.workflows.detection.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.engines import ENGINES, Job, Judged
 from eigenclean.workflows.options import Notify, SourceOptions, ignore, link_facts
-from eigenclean.workflows.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.self_test import SHARE, candidate_names, check_share
 
 AUTO = "auto"
@@ -88,6 +89,7 @@ class DetectRequest:
         output: what is written.
         pred_probs: probabilities that a model of the user predicted, as a file, an array or a frame; the source may
             then have no features, and its images and texts are embedded only by an encoder that is named.
+        ask: how many labels to ask several annotators for next; None for no questions.
     """
 
     source: Any
@@ -100,6 +102,7 @@ class DetectRequest:
     self_test: SelfTestOptions = SelfTestOptions()
     output: OutputOptions = OutputOptions()
     pred_probs: Any = None
+    ask: int | None = None
 
 
 def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
@@ -166,6 +169,7 @@ class Detection:
             report=output.report,
             written=self.judged.written,
             data_hash=self.judged.data_hash,
+            others=self.judged.files,
             encoding=self.encoding,
         )
 
@@ -174,7 +178,8 @@ def prepare(request: DetectRequest, *, notify: Notify = ignore) -> Prepared:
     """Check the options of a request, then open its source."""
     detectors = _detectors(request)
     engine = _engine(request, detectors)
-    need_features, named = request.pred_probs is None, request.embedding.encoder is not None
+    named = request.embedding.encoder is not None
+    need_features = request.pred_probs is None and not request.reading.has_annotators
     data = request.reading.open(request.source, raw=named, need_features=need_features, notify=notify)
     record = request.reading.record(request.source, name=data.name, need_features=need_features)
     facts: dict[str, Any] = {"source": record, **link_facts(data)}
@@ -210,10 +215,28 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
         scheduler=request.engine.scheduler,
         probabilities=probabilities,
     )
-    with ENGINES[prepared.engine or choose_engine(data)](job) as judged:
+    with _engine_or_annotators(job, prepared) as judged:
         assert not isinstance(judged.verdict.made_by, str)
         found = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
         yield Detection(data, judged, found, prepared.data.encoding)
+
+
+@contextmanager
+def _engine_or_annotators(job: Job, prepared: Prepared) -> Iterator[Judged]:
+    """What an engine gives, or what comes of several annotators."""
+    request = prepared.request
+    if job.data.annotations is None:
+        if request.ask is not None:
+            raise InvalidOption("--ask is for labels by several annotators: name them with --annotator-columns")
+        with ENGINES[prepared.engine or choose_engine(job.data)](job) as judged:
+            yield judged
+        return
+    check_options(request.engine.name, request.ask, named=True, judges_once=_judges_once(request))
+    yield judge_annotated(job, request.ask)
+
+
+def _judges_once(request: DetectRequest) -> bool:
+    return not request.self_test.enabled and request.method.name != AUTO
 
 
 def _detectors(request: DetectRequest) -> list[Detector]:
@@ -232,9 +255,10 @@ def _detectors(request: DetectRequest) -> list[Detector]:
 def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
     """The engine that was named, or that the method needs; None leaves it to the size of the data."""
     name, scheduler = request.engine.name, request.engine.scheduler
-    judges_once = not request.self_test.enabled and request.method.name != AUTO
+    judges_once = _judges_once(request)
     if name is not None:
         check_name(name, ENGINE_NAMES, by="detect", what="engine")
+    check_options(name, request.ask, named=request.reading.has_annotators, judges_once=judges_once)
     if request.pred_probs is not None:
         check_excluded(name, judges_once=judges_once)
         return "memory"

@@ -52,6 +52,7 @@ class Judged:
         facts: entries of the summary: the engine, the self-test, the chosen method.
         written: temporary file or folder that holds the verdict, if the engine wrote it block by block.
         data_hash: hash of the data, if the engine read every row in order.
+        files: more files of the run, each with a function that writes it.
     """
 
     verdict: Verdict
@@ -59,6 +60,7 @@ class Judged:
     facts: Mapping[str, Any] = field(default_factory=dict)
     written: Path | None = None
     data_hash: str | None = None
+    files: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
 
 
 @contextmanager

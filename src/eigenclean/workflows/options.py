@@ -38,6 +38,13 @@ class SourceOptions:
     category_columns: Sequence[str] | None = None
     leave_out: Sequence[str] | None = None
     split: str | None = None
+    annotator_columns: Sequence[str] | None = None
+    annotator_column: str | None = None
+
+    @property
+    def has_annotators(self) -> bool:
+        """Whether columns of annotators are named."""
+        return self.annotator_columns is not None or self.annotator_column is not None
 
     def open(
         self,
@@ -60,6 +67,8 @@ class SourceOptions:
             feature_columns=self.feature_columns,
             category_columns=self.category_columns,
             leave_out=self.leave_out,
+            annotator_columns=self.annotator_columns,
+            annotator_column=self.annotator_column,
             id_column=self.id_column,
             text_column=self.text_column,
             image_column=self.image_column,
@@ -75,6 +84,13 @@ class SourceOptions:
                 f"{n} link{'s' * (n != 1)} out of {data.name} {'is' if n == 1 else 'are'} left out, such as "
                 f"{data.skipped_links[0]}; {FOLLOW} reads what {'it leads' if n == 1 else 'they lead'} to"
             )
+        if data.annotations is not None:
+            for note in data.annotations.check(by=data.name):
+                notify(f"{data.name}: {note}")
+        if data.n_unlabelled:
+            n = data.n_unlabelled
+            left_out = "1 row has" if n == 1 else f"{n} rows have"
+            notify(f"{data.name}: {left_out} no label by any annotator and {'is' if n == 1 else 'are'} left out")
         if data.encoding is not None:
             notify(data.encoding.sentence())
         return data

@@ -1,5 +1,6 @@
 """The sections of the report: one file, one template and one line in `SECTIONS` each; see ``report/README.md``."""
 
+from eigenclean.report.sections.annotators import annotators
 from eigenclean.report.sections.base import ReportInput, Section
 from eigenclean.report.sections.classes import noise_by_class
 from eigenclean.report.sections.columns import column_findings
@@ -14,6 +15,7 @@ __all__ = ["SECTIONS", "ReportInput", "Section"]
 
 SECTIONS = (  # in the order of the page
     Section("evaluation", evaluation, lambda summary: bool(summary["measures"] or summary["reliability"])),
+    Section("annotators", annotators, lambda summary: summary is not None, link="Annotators"),
     Section("classes", noise_by_class, lambda summary: bool(summary["rows"]), link="Classes"),
     Section(
         "confusion", confusion, lambda summary: bool(summary["pairs"] or summary["transition"]), link="Confusions"

@@ -41,6 +41,8 @@ class TableOptions:
         prefer_raw: prefer images and texts to numeric columns that were not named.
         follow_links: paths of images may be links that lead out of that folder.
         need_features: whether there must be features, images or texts beside the labels.
+        annotator_columns: columns, or patterns, of labels by one annotator each.
+        annotator_column: column that names the annotator, where a row is one label.
     """
 
     label_column: str | None = None
@@ -54,6 +56,8 @@ class TableOptions:
     prefer_raw: bool = False
     follow_links: bool = False
     need_features: bool = True
+    annotator_columns: str | Sequence[str] | None = None
+    annotator_column: str | None = None
 
     def set_options(self) -> list[str]:
         """Names of the options that only tables have and that were given.
@@ -103,7 +107,7 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
     label, id, text, image = options.label_column, options.id_column, options.text_column, options.image_column
     for name in (label, id, text, image):
         if name is not None:
-            _check_name(schema, name, by=by)
+            check_name(schema, name, by=by)
     if need_label:
         label = label or _first_of(LABEL_NAMES, schema)
     if need_label and label is None:
@@ -112,11 +116,11 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
             "choose the labels with --label-column"
         )
     taken = {name for name in (label, id, text, image) if name is not None}
-    left_out = set(_matching(schema, options.leave_out, set(), by=by))
+    left_out = set(matching(schema, options.leave_out, set(), by=by))
     # Columns with the name of a label or id become features only on request; "y" may well be a coordinate.
     excluded = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
-    categories = _matching(schema, options.category_columns, excluded, by=by)
-    named = None if options.feature_columns is None else _matching(schema, options.feature_columns, excluded, by=by)
+    categories = matching(schema, options.category_columns, excluded, by=by)
+    named = None if options.feature_columns is None else matching(schema, options.feature_columns, excluded, by=by)
     if named is not None and not named:
         raise InvalidData(f"{by}: --feature-columns is empty; its columns are {_names(schema)}")
     for name in (*(named or ()), *categories):
@@ -268,7 +272,7 @@ def _may_be_image(column: Any) -> bool:
     return bool(pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type) or is_string(column.type))
 
 
-def _matching(
+def matching(
     schema: pa.Schema, wanted: str | Sequence[str] | None, excluded: set[str], *, by: str
 ) -> tuple[str, ...]:
     """The columns of these names, and those that match these patterns and are not excluded."""
@@ -281,12 +285,13 @@ def _matching(
             continue
         matches = [other for other in known if fnmatchcase(other, name) and other not in excluded]
         if not matches:
-            _check_name(schema, name, by=by)
+            check_name(schema, name, by=by)
         chosen.update(dict.fromkeys(matches))
     return tuple(chosen)
 
 
-def _check_name(schema: pa.Schema, name: str, *, by: str) -> None:
+def check_name(schema: pa.Schema, name: str, *, by: str) -> None:
+    """Raise `InvalidData` unless there is a column of that name."""
     if name not in schema.names:
         close = difflib.get_close_matches(name, schema.names, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""

@@ -53,7 +53,7 @@ class AuditInputs:
         return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
 
     def _names_columns(self) -> bool:
-        return any(_is_column(value) for value in self._given().values())
+        return any(is_column(value) for value in self._given().values())
 
     def _table(self, data: Any) -> tuple[Any, SourceOptions]:
         """A table, in which names are columns; labels and features may be arrays beside it."""
@@ -70,10 +70,11 @@ class AuditInputs:
             "image_column": self.image,
             "id_column": self.ids,
         }
-        if self.features is None or _is_column(self.features):
+        if self.features is None or is_column(self.features):
             return data, SourceOptions(**{**options, "feature_columns": _columns(self.features)})
         source = open_source(data, **options, need_features=False)
-        arrays = {"labels": source.labels, "ids": source.ids, "images": source.images, "texts": source.texts}
+        labels = source.labels if source.annotations is None else source.annotations
+        arrays = {"labels": labels, "ids": source.ids, "images": source.images, "texts": source.texts}
         shown = {name: value for name, value in arrays.items() if value is not None}
         return {"features": as_matrix(self.features), **shown}, self.options
 
@@ -100,7 +101,7 @@ class AuditInputs:
         return {**data, **arrays}
 
 
-def _is_column(value: Any) -> bool:
+def is_column(value: Any) -> bool:
     """Whether it is the name of a column, or a list of names."""
     is_list = isinstance(value, list | tuple) and bool(value) and all(isinstance(name, str) for name in value)
     return isinstance(value, str) or is_list

@@ -8,8 +8,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from eigenclean.detect.decisions import Decision
+from eigenclean.errors import InvalidOption
 from eigenclean.report import results_folder
-from eigenclean.workflows.audit.inputs import AuditInputs
+from eigenclean.workflows.audit.inputs import AuditInputs, is_column
 from eigenclean.workflows.audit.result import Audit
 from eigenclean.workflows.detect import (
     DetectRequest,
@@ -33,6 +34,7 @@ def audit(
     image: Any = None,
     features: Any = None,
     pred_probs: Any = None,
+    annotators: Any = None,
     ids: Any = None,
     category: str | Sequence[str] | None = None,
     leave_out: str | Sequence[str] | None = None,
@@ -65,6 +67,7 @@ def audit(
         features: columns of features, patterns of them, or an array with one row per label.
         pred_probs: probabilities that a model of yours predicted out of sample: array, frame or file. They count
             beside the features, or alone.
+        annotators: columns of labels by one annotator each, or patterns; or a matrix of labels, rows x annotators.
         ids: column of unique ids, or the ids.
         category: columns whose values are names even if they are numbers, or patterns.
         leave_out: columns that are not to be features, or patterns.
@@ -96,7 +99,12 @@ def audit(
         leave_out=_as_list(leave_out),
         image_root=None if image_root is None else Path(image_root),
         split=split,
+        annotator_columns=_as_list(annotators) if is_column(annotators) else None,
     )
+    if annotators is not None and reading.annotator_columns is None:
+        if label is not None:
+            raise InvalidOption("audit: annotators are the labels; leave out label")
+        label = annotators
     inputs = AuditInputs(data, label, text, image, features, ids, reading)
     folder = Path(mkdtemp(prefix="eigenclean-") if out is None else out)
     try:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, MissingEvidence
+from eigenclean.evidence.annotations import Annotations
 
 EvidenceKind = Literal["features", "probabilities", "losses", "logits", "margins", "inputs"]
 KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
@@ -23,6 +24,7 @@ class Evidence:
         logits: n x K.
         margins: n, the logit of the given label minus the largest other, averaged over the epochs of a training.
         inputs: n x d, the inputs of the network, if they are vectors.
+        annotations: labels by several annotators, of which ``labels`` are the majority's.
 
     >>> import numpy as np
     >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")
@@ -39,9 +41,10 @@ class Evidence:
     logits: Float64s | None = None
     margins: Float64s | None = None
     inputs: Array | None = None
+    annotations: Annotations | None = None
 
     def __post_init__(self) -> None:
-        for name in ("ids", *KINDS):
+        for name in ("ids", *KINDS, "annotations"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.labels):
                 raise InvalidData(

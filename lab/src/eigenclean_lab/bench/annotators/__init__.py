@@ -1,0 +1,1 @@
+"""How right the consensus of several annotators is, against the majority, Dawid and Skene, and CROWDLAB."""
