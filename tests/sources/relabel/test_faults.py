@@ -1,5 +1,7 @@
 """Applying a patch: killed at every operation, and with a disk that is full from there on."""
 
+import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -22,7 +24,7 @@ from eigenclean.sources.relabel import apply_patch
 FEATURES = np.arange(8.0).reshape(4, 2)
 LABELS = ["cat", "dog", "cat", "dog"]
 AFTER = ["cat", "ibis, large", "dog", "dog"]
-KINDS = ["x.npz", "x.csv", "x.parquet", "x.arrow", "saved", "images"]
+KINDS = ["x.npz", "x.csv", "x.csv.gz", "x.jsonl", "x.parquet", "x.arrow", "saved", "images"]
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +54,12 @@ def write(folder: Path, kind: str) -> Path:
     elif kind == "x.csv":
         rows = [f"{a},{b},{c}\n" for (a, b), c in zip(FEATURES, LABELS, strict=True)]
         path.write_text("".join(["f0,f1,label\n", *rows]))
+    elif kind == "x.csv.gz":
+        plain = write(folder, "x.csv")
+        path.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+        plain.unlink()
+    elif kind == "x.jsonl":
+        path.write_text("\n".join(json.dumps(row) for row in table.to_pylist()))
     elif kind == "x.parquet":
         import pyarrow.parquet as pq
 
@@ -112,7 +120,7 @@ def test_a_patch(kind: str, tmp_path: Path, error: type[Killed] | int) -> None:
         assert contents(work) == changed
         apply_patch(open_source(path), patch, path, path, revert=True)
         assert {*contents(work)} == {*before}
-        if kind in ("x.npz", "x.csv", "x.arrow", "images"):
+        if kind in ("x.npz", "x.csv", "x.csv.gz", "x.jsonl", "x.arrow", "images"):
             assert contents(work) == before
         assert open_source(path).labels.tolist() == labels
 
