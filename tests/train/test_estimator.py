@@ -203,7 +203,14 @@ from eigenclean.train import Recipe, RobustClassifier, recipe
 from eigenclean.train.selectors import make_selector
 fine = recipe("fine")
 assert Recipe.from_dict(fine.to_dict()) == recipe("standard").with_selector("fine")
-for call in (lambda: RobustClassifier().fit(np.eye(2), [0, 1]), lambda: RobustClassifier.load("x")):
+features = np.random.default_rng(0).normal(size=(60, 4)) + 3 * np.eye(4)[np.arange(60) % 2]
+probe = RobustClassifier(recipe("probe", detector="knn", heads="linear")).fit(features, np.arange(60) % 2)
+assert probe.score(features, np.arange(60) % 2) > 0.8
+import tempfile
+with tempfile.TemporaryDirectory() as folder:
+    probe.save(folder)
+    assert (RobustClassifier.load(folder).predict(features) == probe.predict(features)).all()
+for call in (lambda: RobustClassifier("fine").fit(np.eye(2), [0, 1]),):
     try:
         call()
     except MissingExtra as error:

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 from eigenclean import RobustClassifier
 from eigenclean.errors import InvalidData
@@ -33,8 +34,17 @@ def quick() -> RobustClassifier:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_checks_of_scikit_learn() -> None:
-    results: list[dict[str, Any]] = estimator_checks.check_estimator(quick(), on_fail=None)
+@pytest.mark.parametrize(
+    "model",
+    [
+        quick(),
+        RobustClassifier("probe"),
+        RobustClassifier(estimator=DecisionTreeClassifier(random_state=0), selector="knn"),
+    ],
+    ids=["network", "probe", "estimator"],
+)
+def test_checks_of_scikit_learn(model: RobustClassifier) -> None:
+    results: list[dict[str, Any]] = estimator_checks.check_estimator(model, on_fail=None)
     assert len(results) > 40
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     unexpected = {name: repr(failed[name]) for name in failed.keys() - EXPECTED_FAILURES.keys()}

@@ -13,7 +13,7 @@ KINDS = {  # the table of each kind; its module is imported when it is listed
     "detectors": ("eigenclean.detect", "DETECTORS"),
     "cuts": ("eigenclean.detect.cuts", "CUTS"),
     "noises": ("eigenclean.noise", "NOISES"),
-    "recipes": ("eigenclean.train", "RECIPES"),
+    "recipes": ("eigenclean.train", "recipe_names"),
     "presets": ("eigenclean.train.presets", "PRESETS"),
     "nets": ("eigenclean.nets", "NETS"),
     "losses": ("eigenclean.losses", "LOSSES"),

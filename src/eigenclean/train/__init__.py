@@ -13,8 +13,9 @@ from eigenclean.train.estimator import RobustClassifier
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.overrides import with_settings
 from eigenclean.train.presets import PRESETS
+from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.recipe import EpochPlan, Recipe, Stage
-from eigenclean.train.recipes import RECIPES, recipe
+from eigenclean.train.recipes import RECIPES, recipe, recipe_names
 from eigenclean.train.recipes.dividemix import DIVIDEMIX_BY_NOISE
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import (
@@ -71,6 +72,7 @@ __all__ = [
     "MetricsFile",
     "Optimiser",
     "Pool",
+    "Probe",
     "Recipe",
     "RobustClassifier",
     "Selection",
@@ -86,6 +88,7 @@ __all__ = [
     "make_selector",
     "network_outputs",
     "recipe",
+    "recipe_names",
     "take_rows",
     "trained_features",
     "with_settings",

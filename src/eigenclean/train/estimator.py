@@ -9,7 +9,15 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from eigenclean.arrays import Array, Bools, Float64s, check_ids, check_labels, check_two_classes, encode_labels
+from eigenclean.arrays import (
+    Array,
+    Bools,
+    Float64s,
+    check_ids,
+    check_labels,
+    check_two_classes,
+    encode_labels,
+)
 from eigenclean.detect import DETECTORS
 from eigenclean.detect.columns import ColumnChecks
 from eigenclean.errors import InvalidData, InvalidOption
@@ -19,9 +27,11 @@ from eigenclean.nets import NETS
 from eigenclean.sampling import held_out
 from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
+from eigenclean.train.probe.fitting import ProbeFitting
+from eigenclean.train.probe.recipe import PROBE, Probe
 from eigenclean.train.recipe import Recipe
-from eigenclean.train.recipes import RECIPES
 from eigenclean.train.recipes import recipe as make_recipe
+from eigenclean.train.recipes import recipe_names
 from eigenclean.train.selectors import Selector
 from eigenclean.verdict import Verdict
 
@@ -32,20 +42,26 @@ if TYPE_CHECKING:
     from eigenclean.train.engine import Engine
 
 _BY = "RobustClassifier"
+_FITTED = ("networks_", "last_networks_", "inputs_", "model_")  # by one kind of recipe or the other
 
 
-class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
-    """A neural network trained by a recipe for data with some wrong labels.
+class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimator):
+    """A classifier trained by a recipe for data with some wrong labels.
 
     Inputs are features (arrays or data frames) or images (n x height x width, with channels last or first), and are
     standardised inside. Labels are integers or strings.
 
     Args:
-        recipe: a name from `RECIPES`, or a `Recipe`.
+        recipe: a name, or a `Recipe` or `Probe`. "probe" judges the labels of features and fits a shrunk linear
+            head, without torch; those of `RECIPES` train networks. None takes "probe" for features and "judge" for
+            images.
+        estimator: any scikit-learn classifier: a copy of it is trained on the judged labels of features, weighted
+            by the probability that they are right, instead of the heads of the probe.
         net: a name from `NETS`, or a function of (shape of one input, number of classes) that returns a torch
             module whose forward returns (features, logits); None for the network of the recipe.
         net_options: options of the network, such as ``{"hidden": [512]}``.
-        selector: another selector for the recipe: the name of a detector, or a `Selector`.
+        selector: another selector for the recipe: the name of a detector, or a `Selector`. For the probe, the
+            detector that judges the labels.
         epochs: total number of epochs; None for those of the recipe.
         validation_fraction: fraction of each class that is held out to choose the best epoch.
         random_state: seed of the weights and of the order of the samples; None for a different result each time.
@@ -57,12 +73,14 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
         classes_: sorted labels.
         n_features_in_: number of columns of X; not set for images.
         feature_names_in_: names of the columns, if X was a data frame.
-        networks_: the trained networks, of the best epoch when there are validation samples, otherwise of the last;
-            predictions come from the sum of their logits.
+        model_: the classifier of the probe.
+        networks_: the trained networks of other recipes, of the best epoch when there are validation samples,
+            otherwise of the last; predictions come from the sum of their logits.
         last_networks_: those of the last epoch.
         best_epoch_: the epoch that ``networks_`` are from.
-        history_: one record per epoch: epoch, lr, loss, train_accuracy (on the given labels of the samples that
-            were trained on), kept_fraction, selected, and val_accuracy and test_accuracy if there are such samples.
+        history_: one record per epoch, a single one for the probe: epoch, lr, loss, train_accuracy (on the given
+            labels of the samples that were trained on), kept_fraction, selected, and val_accuracy and test_accuracy
+            if there are such samples.
         verdict_: of the last selection; for a recipe without a detector, of the default detector on the features
             of the trained network.
         recipe_: the recipe with all options resolved.
@@ -70,15 +88,16 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
     Examples:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = RobustClassifier("fine", epochs=6).fit(X[:500], y[:500])
+        >>> model = RobustClassifier("probe").fit(X[:500], y[:500])
         >>> bool(model.score(X[:500], y[:500]) > 0.8)
         True
     """
 
     def __init__(
         self,
-        recipe: str | Recipe = "fine",
+        recipe: str | Recipe | Probe | None = None,
         *,
+        estimator: Any = None,
         net: "str | Callable[[Any, int], nn.Module] | None" = None,
         net_options: Mapping[str, Any] | None = None,
         selector: str | Selector | None = None,
@@ -90,6 +109,7 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
         callbacks: "Sequence[Callback]" = (),
     ) -> None:
         self.recipe = recipe
+        self.estimator = estimator
         self.net = net
         self.net_options = net_options
         self.selector = selector
@@ -106,7 +126,7 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
     best_epoch_: int
     history_: list[dict[str, Any]]
     verdict_: Verdict
-    recipe_: Recipe
+    recipe_: Any  # Recipe or Probe
     inputs_: InputSpec
 
     def fit(
@@ -121,7 +141,7 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
         resume: bool = False,
         trusted: Any = None,
     ) -> Self:
-        """Train the networks of the recipe.
+        """Train as the recipe says.
 
         Args:
             X: features or images.
@@ -129,18 +149,23 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
             ids: ids of the rows in the verdict; by default 0, 1, 2, …
             validation: a pair (X, y) with labels as noisy as those given, to choose the best epoch.
             test: a pair (X, y) whose accuracy is recorded after every epoch.
-            folder: where a checkpoint and metrics.jsonl are written after every epoch.
+            folder: where a checkpoint and metrics.jsonl are written after every epoch of a network.
             resume: continue from the checkpoint in ``folder``, if there is one.
             trusted: mask of the rows whose labels a person has confirmed: they are always trained on.
         """
-        require("torch", extra="train", caller=_BY)
-        require("accelerate", extra="train", caller=_BY)
         if issparse(X):
             raise InvalidData(f"{_BY}: sparse features are not supported; give X.toarray()")
         if y is None:
             raise InvalidData(f"{_BY}: requires y to be passed, but the target y is None")
         array = as_inputs(X, by=_BY)
-        self.recipe_ = self._resolve_recipe(vectors=array.ndim == 2)
+        resolved = self._resolve_recipe(vectors=array.ndim == 2)
+        if isinstance(resolved, Recipe):
+            require("torch", extra="train", caller=_BY)
+            require("accelerate", extra="train", caller=_BY)
+        for name in _FITTED:
+            if hasattr(self, name):
+                delattr(self, name)
+        self.recipe_ = resolved
         labels = check_labels(as_vector(y), by=_BY, n_rows=len(array))
         row_ids = check_ids(None if ids is None else as_vector(ids), len(array), by=_BY)
         self.classes_, codes = encode_labels(labels)
@@ -152,7 +177,12 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
             validation = (take_rows(array, validation_rows), labels[validation_rows])
             rows = ~validation_rows
         training = array if isinstance(rows, slice) else take_rows(array, rows)
-        self.inputs_ = InputSpec.fit(training, self.recipe_.scale, self._augment(training))
+        if isinstance(resolved, Probe):
+            mask = None if trusted is None else _check_mask(trusted, len(array))[rows]
+            self._train_probe(resolved, np.asarray(training), codes[rows], row_ids[rows], mask, self._seed())
+            self._record_accuracies(validation=validation, test=test)
+            return self
+        self.inputs_ = InputSpec.fit(training, resolved.scale, self._augment(training))
         pool = self.inputs_.pool(training, codes[rows], self.classes_, row_ids[rows])
         if trusted is not None:
             pool = pool.with_trusted(_check_mask(trusted, len(array))[rows])
@@ -161,22 +191,27 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The most likely class of each row."""
+        if hasattr(self, "model_"):
+            return np.asarray(self.classes_[self.model_.predict_codes(self._vectors(X))])
         logits = self._logits(X)
         return np.asarray(self.classes_[logits.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Float64s:
         """Probability of each class, columns as in ``classes_``."""
+        if hasattr(self, "model_"):
+            return self.model_.predict_proba(self._vectors(X))
         logits = self._logits(X) / len(self.networks_)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
     def save(self, folder: str | os.PathLike[str], **run: Any) -> None:
-        """Write ``model.safetensors``, ``model.json`` and the verdict into a folder; no pickle.
+        """Write the model, ``model.json`` and the verdict into a folder; no pickle.
 
-        ``run`` has further entries (seconds, data_hash) for the summary of the verdict.
+        Networks are written to ``model.safetensors``, the heads of the probe to ``model.npz``. ``run`` has further
+        entries (seconds, data_hash) for the summary of the verdict.
         """
         self._check_fitted()
-        from eigenclean.train.storage.model_files import save_model
+        from eigenclean.train.storage.writing import save_model
 
         save_model(self, folder, run)
 
@@ -185,6 +220,11 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
         cls, folder: str | os.PathLike[str], net: "Callable[[Any, int], nn.Module] | None" = None
     ) -> "RobustClassifier":
         """Read what `save` wrote; ``net`` is needed for a network that has no name."""
+        from eigenclean.train.storage.probe_files import load_probe
+        from eigenclean.train.storage.record import is_probe, read_record
+
+        if is_probe(read_record(folder)):
+            return load_probe(folder)
         require("torch", extra="train", caller=_BY)
         require("safetensors", extra="train", caller=_BY)
         from eigenclean.train.storage.model_files import load_model
@@ -192,7 +232,7 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
         return load_model(folder, net)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "networks_")
+        return hasattr(self, "networks_") or hasattr(self, "model_")
 
     def _set_input_columns(self, X: Any, array: Any) -> None:
         """Store the columns of feature vectors; images have none."""
@@ -203,23 +243,31 @@ class RobustClassifier(ColumnChecks, ClassifierMixin, BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _resolve_recipe(self, *, vectors: bool) -> Recipe:
+    def _resolve_recipe(self, *, vectors: bool) -> Recipe | Probe:
         """The recipe with the selector and epochs of this estimator; all names are checked here."""
-        if isinstance(self.recipe, Recipe):
+        resolved: Recipe | Probe
+        if isinstance(self.recipe, Recipe | Probe):
             resolved = self.recipe
+        elif self.recipe in (None, PROBE) and (vectors or self.recipe == PROBE or self.estimator is not None):
+            resolved = Probe()
         else:
-            check_name(self.recipe, RECIPES, by=_BY, what="recipe")
-            resolved = make_recipe(self.recipe, preset="head" if vectors else "small")
+            name = "judge" if self.recipe is None else self.recipe
+            check_name(name, recipe_names(), by=_BY, what="recipe")
+            resolved = make_recipe(name, preset="head" if vectors else "small")
+        if not 0 <= self.validation_fraction < 1:
+            raise InvalidOption(
+                f"{_BY}: validation_fraction must be from 0 to below 1, got {self.validation_fraction}"
+            )
+        if isinstance(resolved, Probe):
+            return self._resolve_probe(resolved, vectors)
+        if self.estimator is not None:
+            raise InvalidOption(f"{_BY}: estimator is for the recipe {PROBE}, and {resolved.name} trains a network")
         if not callable(self._net(resolved)):
             check_name(self._net(resolved), NETS, by=_BY, what="net")
         if isinstance(self.selector, str):
             check_name(self.selector, DETECTORS, by=_BY, what="selector")
         if self.selector is not None:
             resolved = resolved.with_selector(self.selector)
-        if not 0 <= self.validation_fraction < 1:
-            raise InvalidOption(
-                f"{_BY}: validation_fraction must be from 0 to below 1, got {self.validation_fraction}"
-            )
         return resolved if self.epochs is None else resolved.with_epochs(self.epochs)
 
     def _net(self, recipe: Recipe) -> "str | Callable[[Any, int], nn.Module]":

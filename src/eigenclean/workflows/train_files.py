@@ -14,8 +14,9 @@ from eigenclean.report.html import report_data_path
 from eigenclean.report.run_folder import ENCODING
 from eigenclean.tables import TableEncoding
 from eigenclean.train import CHECKPOINT, Callback, RobustClassifier
-from eigenclean.train.storage.model_files import RECORD, write_model
+from eigenclean.train.storage.record import RECORD
 from eigenclean.train.storage.run_files import METRICS
+from eigenclean.train.storage.writing import model_files, write_model
 from eigenclean.verdict import CSV, FILE
 from eigenclean.workflows.train_callbacks import ROUNDS
 from eigenclean.workflows.train_report import REPORT, write_run_report
@@ -62,7 +63,7 @@ def publish_training(
 
     ``encoding`` is saved with the model of a table: rows to predict must become numbers in the same way.
     """
-    with publication(folder, removes=[CSV, report_data_path(REPORT).name, ENCODING]) as staging:
+    with publication(folder, removes=[CSV, report_data_path(REPORT).name, ENCODING, *model_files()]) as staging:
         write_model(model, staging, facts)
         if encoding is not None:
             encoding.save(staging / ENCODING)

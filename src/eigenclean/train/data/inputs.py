@@ -50,13 +50,7 @@ class InputSpec:
 
     def check(self, X: Any, *, by: str) -> Array | ChannelFirstImages:
         """``X`` as an array; `InvalidData` unless its shape is that of the training data."""
-        array = as_inputs(X, by=by)
-        shape = tuple(array.shape[1:]) if array.ndim > 2 else int(array.shape[1])
-        if shape != self.shape:
-            if isinstance(shape, int) and isinstance(self.shape, int):  # the sentence of scikit-learn's estimators
-                raise InvalidData(f"X has {shape} features, but {by} is expecting {self.shape} features as input")
-            raise InvalidData(f"{by}: fitted on {_describe(self.shape)}, got {_describe(shape)}")
-        return array
+        return check_shape(as_inputs(X, by=by), self.shape, by=by)
 
     def pool(self, array: Array | ChannelFirstImages, codes: Ints, classes: Array, ids: Array | None = None) -> Any:
         """A pool of these samples; images are standardised batch by batch, features at once."""
@@ -84,6 +78,18 @@ def as_inputs(X: Any, *, by: str) -> Array | ChannelFirstImages:
     if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.dtype == object and X.ndim == 1)):
         return as_images(X, by=by)
     return check_features(as_matrix(X), by=by)
+
+
+def check_shape(
+    array: Array | ChannelFirstImages, shape: int | tuple[int, ...], *, by: str
+) -> Array | ChannelFirstImages:
+    """The array; `InvalidData` unless its rows have that shape."""
+    given = tuple(array.shape[1:]) if array.ndim > 2 else int(array.shape[1])
+    if given == shape:
+        return array
+    if isinstance(given, int) and isinstance(shape, int):  # the sentence of scikit-learn's estimators
+        raise InvalidData(f"X has {given} features, but {by} is expecting {shape} features as input")
+    raise InvalidData(f"{by}: fitted on {_describe(shape)}, got {_describe(given)}")
 
 
 def take_rows(array: Array | ChannelFirstImages | LazyImages, rows: Any) -> Array | ChannelFirstImages:

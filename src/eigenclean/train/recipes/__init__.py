@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, Literal, overload
 
 from eigenclean.names import check_name
+from eigenclean.train.probe.recipe import PROBE, Probe, probe
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.co_teaching import co_teaching, co_teaching_plus, f_coteaching, j_coteaching
 from eigenclean.train.recipes.dividemix import dividemix, f_dividemix, j_dividemix
@@ -41,11 +42,24 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
     "j-dividemix": j_dividemix,
 }
 
-__all__ = ["RECIPES", "recipe"]
+__all__ = ["RECIPES", "recipe", "recipe_names"]
 
 
-def recipe(name: str, **options: Any) -> Recipe:
-    """The recipe of that name with these options.
+def recipe_names() -> list[str]:
+    """All names that `recipe` takes: the probe, and the recipes that train networks."""
+    return [PROBE, *RECIPES]
+
+
+@overload
+def recipe(name: Literal["probe"], **options: Any) -> Probe: ...
+
+
+@overload
+def recipe(name: str, **options: Any) -> Recipe: ...
+
+
+def recipe(name: str, **options: Any) -> Recipe | Probe:
+    """The recipe of that name with these options; "probe" needs no torch, those of `RECIPES` train networks.
 
     >>> recipe("fine", warm_up=4, epochs=12).epochs
     12
@@ -54,7 +68,9 @@ def recipe(name: str, **options: Any) -> Recipe:
         ...
     eigenclean.errors.InvalidOption: recipe: name must be one of ..., got 'fien'; did you mean 'fine'?
     """
-    check_name(name, RECIPES, by="recipe", what="name")
+    check_name(name, recipe_names(), by="recipe", what="name")
+    if name == PROBE:
+        return probe(**options)
     make = RECIPES[name]
     for option in options:
         check_name(option, signature(make).parameters, by=f"recipe {name}", what="option")

@@ -5,7 +5,6 @@ and decides nothing about memory that the tensors do not confirm.
 """
 
 import copy
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -19,27 +18,20 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import array_from_record
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
-from eigenclean.files import json_text, parse_json, write_json
+from eigenclean.files import json_text, write_json
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
-from eigenclean.publication import publication, read_together
+from eigenclean.publication import read_together
 from eigenclean.train.augment import augmentation_by_name
 from eigenclean.train.data.inputs import InputSpec
 from eigenclean.train.data.scaling import Scaling
 from eigenclean.train.estimator import RobustClassifier
 from eigenclean.train.recipe import Recipe
+from eigenclean.train.storage.record import FORMAT, RECORD, digest, read_record
 from eigenclean.verdict import FILE, Verdict, write_verdict
 
 WEIGHTS = "model.safetensors"
-RECORD = "model.json"
-_FORMAT = 2
 _PLAIN_MODEL = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)?")  # of timm; "hf-hub:NAME" and "local-dir:PATH" are not
-
-
-def save_model(model: RobustClassifier, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
-    """Replace the classifier, the verdict and the summary in a folder as one."""
-    with publication(folder) as staging:
-        write_model(model, staging, run)
 
 
 def write_model(model: RobustClassifier, folder: Path, run: Mapping[str, Any]) -> None:
@@ -47,11 +39,11 @@ def write_model(model: RobustClassifier, folder: Path, run: Mapping[str, Any]) -
     data = save(_tensors(model))
     write_verdict(model.verdict_, folder, json_text(model.verdict_.summary(**run)))
     (folder / WEIGHTS).write_bytes(data)
-    write_json(folder / RECORD, {**_record(model), "weights": _digest(data)})
+    write_json(folder / RECORD, {**_record(model), "weights": digest(data)})
 
 
 def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Module] | None) -> RobustClassifier:
-    """Read a classifier that `save_model` wrote."""
+    """Read a classifier that `write_model` wrote."""
     record, tensors, verdict = read_together(
         folder, [RECORD, WEIGHTS, FILE], lambda: _read_files(Path(folder), net)
     )
@@ -64,7 +56,7 @@ def load_model(folder: str | os.PathLike[str], net: Callable[[Any, int], nn.Modu
 
 
 def _read_files(folder: Path, net: Any) -> tuple[dict[str, Any], dict[str, Tensor], Verdict]:
-    record = _read_record(folder)
+    record = read_record(folder)
     tensors = _read_tensors(folder, record)
     if record.get("net") is None and net is None:
         raise InvalidOption(f"{folder / RECORD} has a network of your own: give the function that makes it")
@@ -89,9 +81,10 @@ def _saved_networks(model: RobustClassifier) -> dict[str, list[nn.Module]]:
 
 
 def _record(model: RobustClassifier) -> dict[str, Any]:
+    assert isinstance(model.recipe_, Recipe)
     net = model.recipe_.net if model.net is None else model.net
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "recipe": model.recipe_.to_dict(),
         "net": net if isinstance(net, str) else None,
         "net_options": dict(model.net_options or {}),
@@ -169,29 +162,13 @@ def _local_options(net: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "pretrained"}
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
-    try:
-        record = parse_json((folder / RECORD).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidData(f"no saved classifier at {folder}: cannot read {RECORD}, {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidData(f"{folder / RECORD} is not readable JSON: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        raise InvalidData(f"{folder / RECORD} is not a saved classifier of format {_FORMAT}")
-    return record
-
-
 def _read_tensors(folder: Path, record: Mapping[str, Any]) -> dict[str, Tensor]:
     try:
         data = (folder / WEIGHTS).read_bytes()
-        if _digest(data) != record.get("weights"):
+        if digest(data) != record.get("weights"):
             raise InvalidData(f"{folder / WEIGHTS} does not belong to {RECORD}: it was changed or cut short")
         return load(data)
     except OSError as error:
         raise InvalidData(f"no saved classifier at {folder}: cannot read {WEIGHTS}, {error.strerror}") from None
     except SafetensorError as error:
         raise InvalidData(f"{folder / WEIGHTS} is not a safetensors file: {error}") from None
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,1 @@
+"""The probe: judge the labels, then fit a shrunk linear head, or any scikit-learn classifier, without torch."""

@@ -1,0 +1,84 @@
+"""How rows are prepared for a head, and the arrays that describe it in a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Float64s, Floats, Ints, working_dtype
+from eigenclean.detect.judge.row_maps import StandardizedColumns
+from eigenclean.detect.judge.unit_rows import MAX_COLUMNS, RowMap, RowNormalizer
+from eigenclean.errors import InvalidData
+
+Arrays = Mapping[str, Array]
+_UNIT, _STANDARD, _FOURIER = "unit-length", "standardised", "fourier"
+
+
+@dataclass(frozen=True, eq=False)
+class FourierRows:
+    """Random Fourier features of a Gaussian kernel on prepared rows; the frequencies are stored, not drawn again.
+
+    Attributes:
+        base: prepares the rows first.
+        frequencies: columns of prepared rows x half the number of features.
+    """
+
+    base: RowMap
+    frequencies: Float64s
+
+    @classmethod
+    def draw(cls, base: RowMap, bandwidth: float, n_features: int) -> "FourierRows":
+        """Draw the frequencies for a bandwidth in the units of the prepared rows."""
+        rng = np.random.default_rng(0)
+        return cls(base, rng.standard_normal((base.n_columns, n_features // 2)) / bandwidth)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the prepared rows."""
+        return 2 * int(self.frequencies.shape[1])
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Fourier features of all rows, or of these ``rows``."""
+        prepared = self.base.apply(features, rows)
+        angles = prepared @ self.frequencies.astype(working_dtype(features.dtype))
+        scale = np.sqrt(2.0 / self.n_columns).astype(angles.dtype)
+        return np.asarray(np.hstack([np.cos(angles), np.sin(angles)]) * scale)
+
+
+def describe_rows(row_map: RowMap) -> tuple[dict[str, Any], dict[str, Array]]:
+    """A record for JSON and the arrays that belong to it."""
+    if isinstance(row_map, RowNormalizer):
+        record: dict[str, Any] = {"kind": _UNIT, "take_roots": bool(row_map.take_roots)}
+        return record, {"centre": row_map.centre}
+    if isinstance(row_map, StandardizedColumns):
+        return {"kind": _STANDARD}, {"means": row_map.means, "deviations": row_map.deviations}
+    assert isinstance(row_map, FourierRows)
+    base, arrays = describe_rows(row_map.base)
+    return {"kind": _FOURIER, "base": base}, {**arrays, "frequencies": row_map.frequencies}
+
+
+def rows_from(record: Mapping[str, Any], arrays: Arrays) -> RowMap:
+    """What `describe_rows` described."""
+    if record["kind"] == _STANDARD:
+        return StandardizedColumns(arrays["means"], arrays["deviations"])
+    if record["kind"] == _FOURIER:
+        return FourierRows(rows_from(record["base"], arrays), arrays["frequencies"])
+    if record["kind"] != _UNIT:
+        raise ValueError(f"rows are prepared in the way {record['kind']!r}, which is not known here")
+    normalizer = RowNormalizer(bool(record["take_roots"]), arrays["centre"])
+    for name, values in _hash_check(normalizer, int(arrays["n_hashed"][0]) if "n_hashed" in arrays else 0).items():
+        if not np.allclose(values, arrays[name]):
+            raise InvalidData(
+                "wide rows are hashed with numpy's random numbers, which differ in the version with which this "
+                "model was saved; train it again"
+            )
+    return normalizer
+
+
+def _hash_check(normalizer: RowNormalizer, width: int = 0) -> dict[str, Array]:
+    """For rows with so many columns that they are hashed: one prepared row, to be compared when a model is read."""
+    if not width or len(normalizer.centre) < MAX_COLUMNS:
+        return {}
+    example = np.sin(np.arange(width, dtype=np.float64))[None]
+    return {"n_hashed": np.array([width]), "hashed": normalizer.apply(np.abs(example))}

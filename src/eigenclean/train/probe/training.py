@@ -1,0 +1,71 @@
+"""From features and given labels to a classifier of judged labels, a verdict and a record of the training."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from eigenclean.arrays import Array, Bools, Float64s, Ints
+from eigenclean.train.probe.estimators import fit_estimator
+from eigenclean.train.probe.model import fit_probe
+from eigenclean.train.probe.recipe import Probe
+from eigenclean.train.probe.targets import JudgedLabels
+from eigenclean.verdict import Verdict
+
+
+class ProbabilityModel(Protocol):
+    """What predicts after the training."""
+
+    def predict_proba(self, features: Array) -> Float64s:
+        """Probabilities of the classes, n x K."""
+        ...
+
+    def predict_codes(self, features: Array) -> Ints:
+        """Number of the most likely class of each row."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeTraining:
+    """The result of `train_probe`.
+
+    Attributes:
+        model: the classifier.
+        verdict: on the given labels.
+        record: like that of an epoch: train_accuracy and kept_fraction, and as loss the cross-entropy of the judged
+            labels of rows that were left out; None for a classifier of the user.
+    """
+
+    model: ProbabilityModel
+    verdict: Verdict
+    record: dict[str, Any]
+
+
+def train_probe(
+    recipe: Probe,
+    estimator: Any,
+    features: Array,
+    codes: Ints,
+    classes: Array,
+    ids: Array,
+    *,
+    trusted: Bools | None = None,
+    seed: int = 0,
+) -> ProbeTraining:
+    """Judge the labels ``classes[codes]``, then fit the heads of the recipe or a copy of ``estimator``."""
+    verdict = recipe.make_detector().judge(features, classes[codes], ids=ids)
+    judged = JudgedLabels.of(verdict, classes, trusted)
+    model: ProbabilityModel
+    if estimator is not None:
+        model, loss = fit_estimator(estimator, features, judged, classes), None
+    else:
+        fit = fit_probe(features, judged, recipe.head_names(), seed)
+        model, loss = fit.model, fit.model.stack.loss
+    kept = ~verdict.flagged if trusted is None else ~verdict.flagged | trusted
+    agrees = model.predict_codes(features) == codes
+    record = {
+        "epoch": 1,
+        "loss": loss,
+        "train_accuracy": float(agrees[kept].mean()) if kept.any() else 0.0,
+        "kept_fraction": float(kept.mean()),
+        "selected": True,
+    }
+    return ProbeTraining(model, verdict, record)
