@@ -64,6 +64,10 @@ AnnotatorColumn = Annotated[
     str | None,
     typer.Option(help="Column that names the annotator, in a table with one row per label and a column of ids."),
 ]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(help="Column that says which rows belong together (scene, patient, user): others judge them."),
+]
 IdColumn = Annotated[str | None, typer.Option(help="Column of unique row ids.")]
 TextColumn = Annotated[
     str | None, typer.Option(help="Column of texts to embed, beside the other columns of the table.")
@@ -178,6 +182,7 @@ class AnnotatedTableOptions(RawTableOptions):
 
     annotator_columns: AnnotatorColumns = None
     annotator_column: AnnotatorColumn = None
+    group_column: GroupColumn = None
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ def content_folds(features: Array, n_folds: int, repeat: int = 0) -> Ints:
 def folds_of_hashes(hashes: NDArray[np.uint64], n_folds: int, repeat: int = 0) -> Ints:
     """Return the fold of each hash, from its high bits, the best mixed ones; another one in each ``repeat``."""
     if repeat:
-        hashes = _mixed(hashes ^ np.uint64(repeat * _ODD % (1 << 64)))
+        hashes = mixed(hashes ^ np.uint64(repeat * _ODD % (1 << 64)))
     return ((hashes >> np.uint64(33)) % np.uint64(n_folds)).astype(np.intp)
 
 
-def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Numbers whose bits all depend on all bits of the hashes (the finaliser of SplitMix64)."""
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -25,6 +25,7 @@ class Evidence:
         margins: n, the logit of the given label minus the largest other, averaged over the epochs of a training.
         inputs: n x d, the inputs of the network, if they are vectors.
         annotations: labels by several annotators, of which ``labels`` are the majority's.
+        groups: which rows belong together, such as those of one patient: they are judged by others only.
 
     >>> import numpy as np
     >>> Evidence(ids=np.arange(2), labels=np.array([0, 1])).need("features", by="FINE")
@@ -42,9 +43,10 @@ class Evidence:
     margins: Float64s | None = None
     inputs: Array | None = None
     annotations: Annotations | None = None
+    groups: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("ids", *KINDS, "annotations"):
+        for name in ("ids", *KINDS, "annotations", "groups"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.labels):
                 raise InvalidData(

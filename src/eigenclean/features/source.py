@@ -51,6 +51,7 @@ class EmbeddedSource(Source):
         self.labels = raw.labels[rows]
         self.ids = raw.ids[rows]
         self.skipped_links = raw.skipped_links
+        self.groups = None if raw.groups is None else raw.groups[rows]
         self.annotations = None if raw.annotations is None else raw.annotations.take(rows)
         if raw.texts is not None:
             whole = len(rows) == len(raw)

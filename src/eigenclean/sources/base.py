@@ -60,6 +60,7 @@ class Source(ABC):
         embeds_texts: the texts are to be embedded, and their features belong beside those of the columns.
         has_features: whether there are features to read.
         annotations: labels by several annotators, of which ``labels`` are the majority's; None for others.
+        groups: which rows belong together, a number for each; None if that is not known.
         n_unlabelled: rows that no annotator has labelled, which are left out.
     """
 
@@ -77,6 +78,7 @@ class Source(ABC):
     embeds_texts: bool = False
     has_features: bool = True
     annotations: Annotations | None = None
+    groups: Array | None = None
     n_unlabelled: int = 0
 
     @abstractmethod
@@ -96,7 +98,13 @@ class Source(ABC):
 
     def evidence(self) -> Evidence:
         """Everything a detector may see."""
-        return Evidence(ids=self.ids, labels=self.labels, features=self.features(), annotations=self.annotations)
+        return Evidence(
+            ids=self.ids,
+            labels=self.labels,
+            features=self.features(),
+            annotations=self.annotations,
+            groups=self.groups,
+        )
 
     def batches(self, rows: int = 65_536) -> Iterator[Evidence]:
         """The same in order, ``rows`` rows at a time (the last batch may be smaller), whatever the format."""

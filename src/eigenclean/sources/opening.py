@@ -116,6 +116,7 @@ def open_source(
     need_features: bool = True,
     annotator_columns: str | Sequence[str] | None = None,
     annotator_column: str | None = None,
+    group_column: str | None = None,
 ) -> Source:
     """Open rows with features (or images, or texts) and labels, wherever they are.
 
@@ -146,6 +147,7 @@ def open_source(
         annotator_columns: columns, or patterns such as "rater_*", of labels by one annotator each; the labels of
             the source are the majority's, and ``annotations`` has all.
         annotator_column: column that names the annotator, in a table with one row per label and an id column.
+        group_column: column that says which rows belong together: a scene, a patient, a user.
 
     >>> source = open_source(([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]))
     >>> source.labels, source.features().shape
@@ -173,6 +175,7 @@ def open_source(
         need_features=need_features,
         annotator_columns=annotator_columns,
         annotator_column=annotator_column,
+        group_column=group_column,
     )
     if labels is not None and has_annotators(options):
         raise InvalidOption("the labels are those of the annotators' columns: leave out --labels")
@@ -258,7 +261,7 @@ def _open_shards(request: _Request) -> Source:
     files = files or shard_files(request.path, _LINES, follow_links=request.follow_links)
     check_shards(request.path, [file.name for file in files])
     one_pass = _total_bytes(files) <= ONE_PASS_BYTES
-    if has_annotators(request.options):
+    if has_annotators(request.options) or request.options.group_column is not None:
         return _open_joined(request, files, one_pass=one_pass)
     shards: list[Source] = []
     start = 0

@@ -13,7 +13,7 @@ from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.sources.opening import open_source
 
 _LISTS = ("feature_columns", "category_columns", "leave_out", "annotator_columns")
-_COLUMNS = ("label_column", *_LISTS, "id_column", "text_column", "image_column", "annotator_column")
+_COLUMNS = ("label_column", *_LISTS, "id_column", "text_column", "image_column", "annotator_column", "group_column")
 OPTIONS = ("labels", *_COLUMNS, "image_root", "split")
 
 

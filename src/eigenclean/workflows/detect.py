@@ -18,6 +18,7 @@ from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
 from eigenclean.workflows.detection.annotators import check_options, judge_annotated
+from eigenclean.workflows.detection.groups import check_grouping, rows_of_groups
 from eigenclean.workflows.detection.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.engines import ENGINES, Job, Judged
@@ -89,6 +90,7 @@ class DetectRequest:
         output: what is written.
         pred_probs: probabilities that a model of the user predicted, as a file, an array or a frame; the source may
             then have no features, and its images and texts are embedded only by an encoder that is named.
+        groups: which rows belong together, one value per row, where the source has no column that says so.
         ask: how many labels to ask several annotators for next; None for no questions.
     """
 
@@ -103,6 +105,7 @@ class DetectRequest:
     output: OutputOptions = OutputOptions()
     pred_probs: Any = None
     ask: int | None = None
+    groups: Any = None
 
 
 def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
@@ -214,6 +217,7 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
         self_test=request.self_test.enabled,
         scheduler=request.engine.scheduler,
         probabilities=probabilities,
+        groups=rows_of_groups(request.groups, data, notify=notify),
     )
     with _engine_or_annotators(job, prepared) as judged:
         assert not isinstance(judged.verdict.made_by, str)
@@ -258,6 +262,9 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
     judges_once = _judges_once(request)
     if name is not None:
         check_name(name, ENGINE_NAMES, by="detect", what="engine")
+    has_groups = request.groups is not None or request.reading.group_column is not None
+    if has_groups:
+        check_grouping(detectors, name, judges_once=judges_once)
     check_options(name, request.ask, named=request.reading.has_annotators, judges_once=judges_once)
     if request.pred_probs is not None:
         check_excluded(name, judges_once=judges_once)
@@ -271,6 +278,6 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
             )
         as_block_detector(detectors[0])
         return name
-    if name == "memory" or not judges_once or not isinstance(detectors[0], BlockDetector):
+    if name == "memory" or has_groups or not judges_once or not isinstance(detectors[0], BlockDetector):
         return "memory"
     return None

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eigenclean.arrays import Float64s
+from eigenclean.arrays import Array, Float64s
 from eigenclean.detect import Detector, fit_to_evidence
 from eigenclean.detect.decisions import Decision
 from eigenclean.files import temporary_beside
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
 from eigenclean.verdict import FILE, Verdict
+from eigenclean.workflows.detection.groups import grouping_detector
 from eigenclean.workflows.self_test import choose, self_test
 
 
@@ -30,6 +31,7 @@ class Job:
         self_test: whether the detector is also measured on planted errors.
         scheduler: address of a Dask scheduler.
         probabilities: of the classes, predicted by a model of the user; only in memory.
+        groups: which rows belong together; only in memory.
     """
 
     data: Source
@@ -40,6 +42,7 @@ class Job:
     self_test: bool = False
     scheduler: str | None = None
     probabilities: Float64s | None = None
+    groups: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,11 @@ def judge_in_memory(job: Job) -> Iterator[Judged]:
     if len(job.detectors) > 1:
         choice = choose(job.detectors, features, labels, share=job.share, decision=job.decision)
         detector, test, facts["auto"] = choice.detector, choice.tests[choice.detector.name], choice.as_dict()
-    verdict = detector.fit_judge(features, labels, ids=job.data.ids, decision=job.decision)
+    if job.groups is None:
+        verdict = detector.fit_judge(features, labels, ids=job.data.ids, decision=job.decision)
+    else:
+        judge = grouping_detector(detector)
+        verdict = judge.fit_judge(features, labels, ids=job.data.ids, decision=job.decision, groups=job.groups)
     seconds = time.perf_counter() - started
     if job.self_test:
         test = test or self_test(detector, features, labels, share=job.share, decision=job.decision, before=verdict)

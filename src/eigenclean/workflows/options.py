@@ -40,6 +40,7 @@ class SourceOptions:
     split: str | None = None
     annotator_columns: Sequence[str] | None = None
     annotator_column: str | None = None
+    group_column: str | None = None
 
     @property
     def has_annotators(self) -> bool:
@@ -69,6 +70,7 @@ class SourceOptions:
             leave_out=self.leave_out,
             annotator_columns=self.annotator_columns,
             annotator_column=self.annotator_column,
+            group_column=self.group_column,
             id_column=self.id_column,
             text_column=self.text_column,
             image_column=self.image_column,

@@ -113,7 +113,7 @@ def _class_probabilities(
     labels = annotations.majority
     fitted, X = fit_to_evidence(judge, evidence)
     assert isinstance(fitted, Judge)
-    known = class_probabilities(fitted.fit(X, labels), X, labels)
+    known = class_probabilities(fitted.fit(X, labels, groups=evidence.groups), X, labels)
     probabilities = np.zeros((len(labels), len(annotations.classes)))
     probabilities[:, np.searchsorted(annotations.classes, fitted.classes_)] = known
     return fitted, probabilities

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints
 from eigenclean.detect.folds import folds_of_hashes
+from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
@@ -22,10 +23,15 @@ SUSPECT = 0.9  # labels with a lower P(right) are judged again without the label
 
 
 def prepare(
-    features: Array, row_hashes: NDArray[np.uint64], row_maps: Sequence[RowMap], n_folds: int, repeat: int = 0
+    features: Array,
+    row_hashes: NDArray[np.uint64],
+    row_maps: Sequence[RowMap],
+    n_folds: int,
+    repeat: int = 0,
+    groups: GroupFolds | None = None,
 ) -> tuple[UnitRows, ...]:
-    """Rows prepared for each view of moments, assigned to folds by their content hashes."""
-    folds = folds_of_hashes(row_hashes, n_folds, repeat)
+    """Rows prepared for each view of moments, assigned to folds by their content hashes, or by their groups."""
+    folds = (folds_of_hashes if groups is None else groups.folds)(row_hashes, n_folds, repeat)
     return tuple(UnitRows(features, folds, row_map) for row_map in row_maps)
 
 

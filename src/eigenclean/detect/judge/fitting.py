@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.detect.blocks import Blocks, block_rows
 from eigenclean.detect.folds import canonical_order, content_hash, folds_of_hashes
+from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.block_statistics import add_moments, prepare, zero_moments
 from eigenclean.detect.judge.candidate_blocks import RowSample
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES
@@ -58,6 +59,7 @@ class JudgeFitter:
         k: number of classes.
         n_folds: number of folds.
         max_rounds: how often class sums are computed at most.
+        groups: assigns the rows of groups to folds; None if rows are assigned by their content.
 
     Attributes:
         n: number of rows.
@@ -76,7 +78,10 @@ class JudgeFitter:
         n_features: int,
         n_folds: int,
         max_rounds: int,
+        groups: GroupFolds | None = None,
     ) -> None:
+        self._groups = groups
+        self._assign = folds_of_hashes if groups is None else groups.folds
         self._features, self._codes, self._whole = features, codes, whole
         self._names, self._k, self._n_folds, self._max_rounds = names, k, n_folds, max_rounds
         scans = features.map(scan_block).persist()
@@ -114,7 +119,7 @@ class JudgeFitter:
     def fit(self, repeat: int) -> FittedRepeat:
         """Fit views and noise model under one assignment of rows to folds."""
         fixed_views, fixed = self._fit_fixed_views(repeat)
-        args = (self._row_maps, self._n_folds, repeat)
+        args = (self._row_maps, self._n_folds, repeat, self._groups)
         rows = self._features.map(prepare, self._row_hashes, args=args)
         widths = [row_map.n_columns for row_map in self._row_maps]
         if self.n * sum(widths) * self._itemsize <= CACHE_LIMIT:
@@ -134,7 +139,9 @@ class JudgeFitter:
         )  # fmt: skip
         last, n_rounds = fitter.fit(self._max_rounds)
         model = average_over_instance_noise(last.model, last.candidates)
-        learned = Repeat(repeat, self._n_folds, self._row_maps, last.discriminants, fixed_views, model)
+        learned = Repeat(
+            repeat, self._n_folds, self._row_maps, last.discriminants, fixed_views, model, self._groups
+        )
         return FittedRepeat(learned, last.candidates, last.shrinkages, n_rounds, last.model.log_likelihood)
 
     def _sample(self, repeat: int) -> SampledRows:
@@ -146,7 +153,7 @@ class JudgeFitter:
         return SampledRows(
             np.concatenate(taken)[order],
             np.concatenate(labels)[order],
-            folds_of_hashes(np.concatenate(hashes)[order], self._n_folds, repeat),
+            self._assign(np.concatenate(hashes)[order], self._n_folds, repeat),
             None if weights[0] is None else np.concatenate(weights)[order],
             self._k,
             self._n_folds,
@@ -162,7 +169,7 @@ class JudgeFitter:
                 )
             return [], features.from_items([FixedScores()] * len(features))
         hashes = content_hash(whole.features)
-        folds = folds_of_hashes(hashes, self._n_folds, repeat)
+        folds = self._assign(hashes, self._n_folds, repeat)
         order = canonical_order(hashes, whole.codes)
         labelled = LabelledRows(
             whole.features[order],

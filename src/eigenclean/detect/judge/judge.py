@@ -21,7 +21,9 @@ The algorithm, of which `JudgeFitter` does the steps 1 to 5:
 Moments are sums over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
 """
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
@@ -32,6 +34,9 @@ from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
+from eigenclean.detect.decisions import Decision
+from eigenclean.detect.folds import content_hash
+from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.block_statistics import sum_right_per_class
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
@@ -53,6 +58,7 @@ from eigenclean.detect.judge.views.probabilities import Probabilities, split_col
 from eigenclean.detect.judge.views.selection import check_views, combines_probabilities
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import EvidenceKind
+from eigenclean.verdict import Verdict
 
 
 class Judge(BlockDetector):
@@ -110,6 +116,7 @@ class Judge(BlockDetector):
     _repeats: list[Repeat]
     _overall_transition: TransitionMatrix
     _margins: AlignmentMargins | None
+    _groups: Any = None  # of the rows that are being fitted
 
     def __init__(
         self,
@@ -147,6 +154,36 @@ class Judge(BlockDetector):
             judge.set_params(views=f"{AUTO},probabilities" if has_features else "probabilities")
         return judge
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn what each class looks like; see `Detector.fit`.
+
+        Rows of one of the ``groups`` (one value per row: a scene, a patient, a user) are in one fold, so that none
+        of them is judged by others that belong to it.
+        """
+        with self._grouped(groups):
+            return super().fit(X, y, sample_weight)
+
+    def fit_judge(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        decision: Decision | None = None,
+        groups: Any = None,
+    ) -> Verdict:
+        """The same as `fit` and then `judge` on these samples, but the samples are scored only once."""
+        with self._grouped(groups):
+            return super().fit_judge(X, y, sample_weight, ids, decision)
+
+    @contextmanager
+    def _grouped(self, groups: Any) -> Iterator[None]:
+        self._groups = groups
+        try:
+            yield
+        finally:
+            self._groups = None
+
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
         super().check_options()
@@ -172,7 +209,12 @@ class Judge(BlockDetector):
         n_rows = block_rows(features)
         weights = None if weight is None else split_rows(weight, n_rows)
         whole = WholeRows(features, codes, weight, probabilities)
-        block_scores = self._fit_rows(split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole)
+        groups = None
+        if self._groups is not None:
+            groups = GroupFolds.of(content_hash(features), self._groups, self.n_folds, by="Judge")
+        block_scores = self._fit_rows(
+            split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole, groups
+        )
         return np.concatenate(list(block_scores.scores))
 
     def _split_columns(self, X: Array) -> tuple[Array, Array | None]:
@@ -187,6 +229,7 @@ class Judge(BlockDetector):
         codes: Blocks[Ints],
         weights: Blocks[Float64s] | None,
         whole: WholeRows | None,
+        groups: GroupFolds | None = None,
     ) -> BlockScores:
         k = len(self.classes_)
         fitter = JudgeFitter(
@@ -199,6 +242,7 @@ class Judge(BlockDetector):
             n_features=self.n_features_in_,
             n_folds=self.n_folds,
             max_rounds=self.rounds,
+            groups=groups,
         )
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]

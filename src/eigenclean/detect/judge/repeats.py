@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints
-from eigenclean.detect.folds import content_folds
+from eigenclean.detect.folds import content_hash, folds_of_hashes
+from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidate_blocks import MAX_SAMPLE, CandidateBlocks
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
@@ -41,6 +42,7 @@ class Repeat:
         discriminants: of each view of moments.
         fixed_views: the other views.
         model: the noise model.
+        groups: assigns the rows of groups to folds; None if rows are assigned by their content.
     """
 
     number: int
@@ -49,10 +51,12 @@ class Repeat:
     discriminants: Sequence[Discriminants]
     fixed_views: Sequence[FixedView]
     model: AveragedNoiseModel
+    groups: GroupFolds | None = None
 
     def candidates(self, features: Array, codes: Ints, probabilities: Array | None) -> Candidates:
         """The candidate classes of rows, each by what was learned without its fold."""
-        folds = content_folds(features, self.n_folds, self.number)
+        hashes = content_hash(features)
+        folds = (folds_of_hashes if self.groups is None else self.groups.folds)(hashes, self.n_folds, self.number)
         rows = [UnitRows(features, folds, row_map) for row_map in self.row_maps]
         fixed = FixedScores.of(self.fixed_views, features, folds, probabilities=probabilities)
         return Candidates.of(list(zip(self.discriminants, rows, strict=True)), codes, fixed.tables)

@@ -43,6 +43,7 @@ class TableOptions:
         need_features: whether there must be features, images or texts beside the labels.
         annotator_columns: columns, or patterns, of labels by one annotator each.
         annotator_column: column that names the annotator, where a row is one label.
+        group_column: column that says which rows belong together.
     """
 
     label_column: str | None = None
@@ -58,6 +59,7 @@ class TableOptions:
     need_features: bool = True
     annotator_columns: str | Sequence[str] | None = None
     annotator_column: str | None = None
+    group_column: str | None = None
 
     def set_options(self) -> list[str]:
         """Names of the options that only tables have and that were given.
@@ -105,7 +107,8 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
     (('f0', 'f1'), 'label', 'id', True)
     """
     label, id, text, image = options.label_column, options.id_column, options.text_column, options.image_column
-    for name in (label, id, text, image):
+    group = options.group_column
+    for name in (label, id, text, image, group):
         if name is not None:
             check_name(schema, name, by=by)
     if need_label:
@@ -115,7 +118,7 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
             f"{by} has no column named {LABEL_NAMES[0]!r}; its columns are {_names(schema)}; "
             "choose the labels with --label-column"
         )
-    taken = {name for name in (label, id, text, image) if name is not None}
+    taken = {name for name in (label, id, text, image, group) if name is not None}
     left_out = set(matching(schema, options.leave_out, set(), by=by))
     # Columns with the name of a label or id become features only on request; "y" may well be a coordinate.
     excluded = taken | {*LABEL_NAMES, *ID_NAMES} - {"y"}
@@ -125,7 +128,7 @@ def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_la
         raise InvalidData(f"{by}: --feature-columns is empty; its columns are {_names(schema)}")
     for name in (*(named or ()), *categories):
         if name in taken or name in left_out:
-            use = "left out" if name in left_out else "label, id or text"
+            use = "left out" if name in left_out else "label, id, text or group"
             raise InvalidData(f"{by}: the column {name!r} cannot be a feature and {use} at once")
     free = excluded - set(categories) | left_out | index_columns(schema)
     if schema.names.count("") > 1:  # nobody could name one of them

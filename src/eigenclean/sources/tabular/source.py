@@ -41,20 +41,39 @@ def open_table(
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
     with table.prepared(options) if one_pass else nullcontext():
-        columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
-        if not columns.features:
+        source = _open_rows(table, options, labels, one_pass)
+    if options.group_column is not None:
+        source.groups = _groups(table, options.group_column)
+    return source
+
+
+def _groups(table: Table, column: str) -> Array:
+    """The groups of the rows as numbers; a row without one is a group of its own."""
+    cells = table.read([column]).column(column).to_pylist()
+    numbers: dict[Any, int] = {}
+    return np.array(
+        [
+            numbers.setdefault(("row", row) if cell in (None, "") else cell, len(numbers))
+            for row, cell in enumerate(cells)
+        ]
+    )
+
+
+def _open_rows(table: Table, options: TableOptions, labels: Array | None, one_pass: bool) -> Source:
+    columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
+    if not columns.features:
+        return _open_content(table, columns, options, labels)
+    source = TableSource(table, columns, labels=labels, one_pass=one_pass)
+    if not columns.embeds_text and source.is_matrix():
+        return source
+    encoding = source.fit_encoding()
+    if not encoding.encoders:
+        if columns.embeds_text or not options.need_features:
             return _open_content(table, columns, options, labels)
-        source = TableSource(table, columns, labels=labels, one_pass=one_pass)
-        if not columns.embeds_text and source.is_matrix():
-            return source
-        encoding = source.fit_encoding()
-        if not encoding.encoders:
-            if columns.embeds_text or not options.need_features:
-                return _open_content(table, columns, options, labels)
-            raise no_features(table.schema, by=table.name, left_out=f"; {encoding.sentence_left_out()}")
-        if encoding.is_as_is and not columns.embeds_text:
-            return source.with_matrix(encoding)
-        return EncodedTableSource(source, encoding)
+        raise no_features(table.schema, by=table.name, left_out=f"; {encoding.sentence_left_out()}")
+    if encoding.is_as_is and not columns.embeds_text:
+        return source.with_matrix(encoding)
+    return EncodedTableSource(source, encoding)
 
 
 def _open_content(table: Table, columns: Columns, options: TableOptions, labels: Array | None) -> Source:

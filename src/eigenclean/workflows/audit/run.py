@@ -35,6 +35,7 @@ def audit(
     features: Any = None,
     pred_probs: Any = None,
     annotators: Any = None,
+    groups: Any = None,
     ids: Any = None,
     category: str | Sequence[str] | None = None,
     leave_out: str | Sequence[str] | None = None,
@@ -68,6 +69,8 @@ def audit(
         pred_probs: probabilities that a model of yours predicted out of sample: array, frame or file. They count
             beside the features, or alone.
         annotators: columns of labels by one annotator each, or patterns; or a matrix of labels, rows x annotators.
+        groups: column that says which rows belong together (a scene, a patient, a user), or one value per row:
+            they are judged by other groups.
         ids: column of unique ids, or the ids.
         category: columns whose values are names even if they are numbers, or patterns.
         leave_out: columns that are not to be features, or patterns.
@@ -100,6 +103,7 @@ def audit(
         image_root=None if image_root is None else Path(image_root),
         split=split,
         annotator_columns=_as_list(annotators) if is_column(annotators) else None,
+        group_column=groups if isinstance(groups, str) else None,
     )
     if annotators is not None and reading.annotator_columns is None:
         if label is not None:
@@ -120,6 +124,7 @@ def audit(
                 EngineOptions(engine),
                 SelfTestOptions(self_test),
                 pred_probs=pred_probs,
+                groups=None if isinstance(groups, str) else groups,
             )
             return _judge(request, is_temporary=out is None)
     except BaseException:

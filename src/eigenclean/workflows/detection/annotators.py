@@ -45,6 +45,7 @@ def judge_annotated(job: Job, ask: int | None = None) -> Judged:
         evidence = data.evidence()
     else:
         evidence = Evidence(data.ids, data.labels, annotations=data.annotations)
+    evidence = replace(evidence, groups=job.groups)
     consensus = judge_annotations(
         replace(evidence, probabilities=job.probabilities), job.detectors[0], decision=job.decision
     )
