@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from eigenclean.arrays import Floats, Ints
+from eigenclean.arrays import Floats, Ints, row_chunks
 from eigenclean.errors import InvalidData
 from eigenclean.files import json_text, parse_json, write_text
 from eigenclean.tables.encoders import ENCODERS, CategoryEncoder, ColumnEncoder, NumberEncoder
@@ -21,6 +21,7 @@ from eigenclean.tables.values import as_floats, as_texts, is_quantity, missing_t
 
 _FORMAT = "eigenclean table encoding"
 _VERSION = 1
+_COPY_ROWS = 2048  # stay in the cache of a core
 _MAX_COPIES = 5  # columns that repeat the label and are named
 MAX_RATIO = 100.0  # of the spreads of columns that are used as they are
 
@@ -82,7 +83,7 @@ class TableEncoding:
                     f"{by}: the column {encoder.name!r} must hold values that are read as {encoder.role}, "
                     f"got {rows.schema.field(encoder.name).type} ({str(error).splitlines()[0]})"
                 ) from None
-        return np.concatenate(blocks, axis=1) if blocks else np.empty((rows.num_rows, 0))
+        return _side_by_side(blocks, rows.num_rows)
 
     @property
     def is_as_is(self) -> bool:
@@ -291,6 +292,17 @@ def _shown(name: str, most: int = 40) -> str:
     """A name as it is shown in a line: of some length, and without control characters."""
     plain = "".join(letter if letter.isprintable() else " " for letter in name[: most + 1])
     return plain if len(name) <= most else plain[: most - 1] + "…"
+
+
+def _side_by_side(blocks: Sequence[Floats], n_rows: int) -> Floats:
+    """The blocks as one matrix, filled some rows at a time: whole columns would be written past the cache."""
+    joined = np.empty((n_rows, sum(block.shape[1] for block in blocks)))
+    for chunk in row_chunks(n_rows, 1, _COPY_ROWS):
+        start = 0
+        for block in blocks:
+            joined[chunk, start : start + block.shape[1]] = block[chunk]
+            start += block.shape[1]
+    return joined
 
 
 def _joined(column: Any) -> "pa.Array[Any]":

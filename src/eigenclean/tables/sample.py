@@ -51,7 +51,7 @@ def sample_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, limit: in
     >>> sample.rows, sample.columns[0].values.to_pylist(), sample.columns[0].n_missing
     (array([0, 2]), [1.0, 3.0], 1)
     """
-    n_rows, n_kept, step = 0, 0, 1
+    n_rows, step = 0, 1
     content = ContentHash()
     kept: list[tuple[Ints, pa.RecordBatch]] = []
     n_missing = np.zeros(len(schema), dtype=np.int64)
@@ -65,12 +65,11 @@ def sample_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, limit: in
             n_infinite[position] += infinite
         rows = np.arange(n_rows, n_rows + batch.num_rows)
         n_rows += batch.num_rows
-        kept.append(_every(step, rows, batch))
-        n_kept += len(kept[-1][0])
-        while n_kept > limit:
-            step *= 2
+        if -(-n_rows // step) > limit:  # rows 0, step, 2 step and so on are kept
+            while -(-n_rows // step) > limit:
+                step *= 2
             kept = [_every(step, *entry) for entry in kept]
-            n_kept = sum(len(entry[0]) for entry in kept)
+        kept.append(_every(step, rows, batch))
     table = pa.Table.from_batches([batch for _, batch in kept], schema=schema)
     columns = [
         ColumnSample(name, _one_array(table.column(position)), n_rows, int(missing), int(infinite))
@@ -84,7 +83,15 @@ def _every(step: int, rows: Ints, batch: pa.RecordBatch) -> tuple[Ints, pa.Recor
     if step == 1:
         return rows, batch
     chosen = np.flatnonzero(rows % step == 0)
-    return rows[chosen], batch.take(to_arrow(chosen))
+    columns = [_take(column, chosen) for column in batch.columns]
+    return rows[chosen], pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _take(column: "pa.Array[Any]", rows: Ints) -> "pa.Array[Any]":
+    """Some rows of a column; Arrow's own function takes ten times as long for complete numbers."""
+    if column.null_count == 0 and column.type in (pa.float64(), pa.int64()):
+        return to_arrow(numbers(column)[rows])
+    return column.take(to_arrow(rows))
 
 
 def _count_gaps(column: "pa.Array[Any]") -> tuple[int, int]:
@@ -98,5 +105,5 @@ def _count_gaps(column: "pa.Array[Any]") -> tuple[int, int]:
 
 
 def _one_array(column: "pa.ChunkedArray[Any]") -> "pa.Array[Any]":
-    joined: Any = column.combine_chunks()
+    joined: Any = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return pa.concat_arrays(joined.chunks) if isinstance(joined, pa.ChunkedArray) else joined

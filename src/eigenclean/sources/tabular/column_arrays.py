@@ -13,6 +13,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources.tabular.columns import is_list
 from eigenclean.tables.values import is_string, numbers
 
+MIN_BATCH_BYTES = 1 << 23  # of a batch that is encoded at once
 MAX_BYTES = {"labels": 1000, "ids": 4096}  # a name of a class; the longest path of a file
 Stream = Callable[[], Iterable[pa.RecordBatch]]
 
@@ -220,3 +221,31 @@ def _missing_values(stream: Stream, *, by: str, what: str) -> InvalidData:
 
 def _joined(chunks: list[Array]) -> Array:
     return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
+
+
+def joined_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that are not small: every batch costs some work for each of its columns.
+
+    >>> [batch.num_rows for batch in joined_batches(pa.table({"a": [1, 2, 3]}).to_batches(max_chunksize=1))]
+    [3]
+    """
+    waiting: list[pa.RecordBatch] = []
+    n_bytes = 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        waiting.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes >= MIN_BATCH_BYTES or _is_encoded(batch):
+            yield from _join(waiting)
+            waiting, n_bytes = [], 0
+    yield from _join(waiting)
+
+
+def _join(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches if len(batches) < 2 else pa.Table.from_batches(batches).combine_chunks().to_batches()
+
+
+def _is_encoded(batch: pa.RecordBatch) -> bool:
+    """Whether columns have dictionaries, which may differ from batch to batch."""
+    return any(pa.types.is_dictionary(kind) for kind in batch.schema.types)

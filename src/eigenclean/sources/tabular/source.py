@@ -16,7 +16,7 @@ from eigenclean.sources.base import Reader, Source, fingerprint
 from eigenclean.sources.images.column import image_column
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import LabelSource, TextSource, text_bytes
-from eigenclean.sources.tabular.column_arrays import Stream, blocks, regroup, stack
+from eigenclean.sources.tabular.column_arrays import Stream, blocks, joined_batches, regroup, stack
 from eigenclean.sources.tabular.columns import Columns, TableOptions, choose_columns, is_number, no_features
 from eigenclean.sources.tabular.rows import row_columns, row_values
 from eigenclean.sources.tabular.table import CHUNK_ROWS, Table
@@ -204,7 +204,10 @@ class TableSource(Source):
         names = self.columns.features
         schema = pa.schema([self.table.schema.field(name) for name in names])
         encoding = fit_encoding(
-            lambda: self.batches_of(names), schema, labels=class_numbers(self.labels), choices=self.columns.choices
+            lambda: joined_batches(self.batches_of(names)),
+            schema,
+            labels=class_numbers(self.labels),
+            choices=self.columns.choices,
         )
         refused = [name for name in encoding.left_out if name in self.columns.choices.features]
         if refused:
@@ -288,6 +291,5 @@ def _features(batches: Stream, encoding: TableEncoding | None, *, by: str) -> It
     if encoding is None:
         yield from blocks(batches, by=by)
         return
-    for batch in batches():
-        if batch.num_rows:
-            yield encoding.transform(batch, by=by)
+    for batch in joined_batches(batches()):
+        yield encoding.transform(batch, by=by)
