@@ -127,15 +127,25 @@ def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     found = asked.against([int(WRONG[0])])[0]
     assert names[found[0][0]] in {"width", "colour"}
     small: list[int] = []
-    predict = asked._forest.predict_proba
+    forest = asked._forests[None]
+    predict = forest.predict_proba
 
     def counted(rows: Any) -> Any:
         small.append(len(rows))
         return predict(rows)
 
-    monkeypatch.setattr(asked._forest, "predict_proba", counted)
+    monkeypatch.setattr(forest, "predict_proba", counted)
     assert asked.against([int(WRONG[0])])[0] == found
     assert max(small) <= 100 and sum(small) == 1 + contributions.MAX_COLUMNS * contributions.N_DONORS
+
+
+def test_of_many_classes_each_has_a_forest_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contributions, "MAX_CLASSES", 1)
+    table, _, _ = table_of()
+    rows, suspects = rows_of(table)
+    for details in rows.details(suspects.rows.tolist()):
+        named = dict(details["against"])
+        assert named[0] > 0.1 and 2 not in named
 
 
 def test_a_class_without_trusted_rows_has_no_opinion() -> None:

@@ -21,6 +21,8 @@ MIN_EFFECT = 0.03  # what is less is not named
 _MAX_ROWS = 4000  # trusted rows that the forest is trained on
 _MIN_CLASS_ROWS = 20
 _TREES, _DEPTH = 48, 14
+MAX_CLASSES = 32  # every node of a tree holds a number for each class: of more, each has a forest of its own
+_MAX_FORESTS = 64  # that are kept
 _CHUNK_ROWS = 8192  # rows that are predicted at once
 
 Blocks = Sequence[tuple[ColumnEncoder, slice]]
@@ -42,7 +44,7 @@ class Contributions:
         self._rows = [_spread(by_class[k][trusted[by_class[k]]], _class_rows(n_classes)) for k in range(n_classes)]
         self._blocks, self._separation = blocks, _separation(features, self._rows, blocks)
         self._tried = np.argsort(-self._separation, kind="stable")[:MAX_COLUMNS].tolist()
-        self._forest: Any = None
+        self._forests: dict[int | None, Any] = {}
         self._lock = Lock()  # requests come in several threads
 
     def order(self) -> list[int]:
@@ -60,7 +62,6 @@ class Contributions:
 
     def against(self, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
         """For each row, the columns that speak against its label, with their contributions, the largest first."""
-        self._train()
         given = [int(self._codes[row]) for row in rows]
         donors = {code: _spread(self._rows[code], N_DONORS) for code in set(given)}
         base = self._probabilities(np.asarray(self._features[list(rows)]), given) if len(rows) else np.zeros(0)
@@ -81,27 +82,46 @@ class Contributions:
                     effects[at].append((column, mean - float(base[at])))
         return [sorted(named, key=lambda entry: (-entry[1], entry[0])) for named in effects]
 
-    def _train(self) -> None:
-        rows = np.concatenate([np.zeros(0, dtype=np.int64), *self._rows])
-        with self._lock:
-            if self._forest is None and len(rows):
-                self._forest = _fit(self._features, self._codes, rows)
-
     def _probabilities(self, features: Array, codes: Sequence[int] | Ints) -> Float64s:
         """The probability of the class of each row; 0 for a class without trusted rows."""
-        if self._forest is None:
-            return np.zeros(len(features))
-        classes = self._forest.classes_
-        places = np.minimum(np.searchsorted(classes, codes), len(classes) - 1)
-        p = self._forest.predict_proba(features.astype(np.float32, copy=False))[np.arange(len(features)), places]
-        return np.where(classes[places] == codes, p, 0.0)
+        given, p = np.asarray(codes, dtype=np.int64), np.zeros(len(features))
+        rows = features.astype(np.float32, copy=False)
+        for code in np.unique(given).tolist():
+            chosen = np.flatnonzero(given == code)
+            forest = self._forest(code if len(self._rows) > MAX_CLASSES else None)
+            if forest is not None:
+                p[chosen] = forest.predict_proba(rows[chosen])[:, forest.classes_ == code].sum(axis=1)
+        return p
 
+    def _forest(self, code: int | None) -> Any:
+        """The forest of all classes, or of one class against all others; None without trusted rows."""
+        with self._lock:
+            if code not in self._forests:
+                self._forests[code] = self._fit(code)
+                while len(self._forests) > _MAX_FORESTS:
+                    del self._forests[next(iter(self._forests))]
+            return self._forests[code]
 
-def _fit(features: Array, codes: Ints, rows: Ints) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier  # slow to import, and only tables need it
+    def _fit(self, code: int | None) -> Any:
+        from sklearn.ensemble import ExtraTreesClassifier  # slow to import, and only tables need it
 
-    forest = ExtraTreesClassifier(_TREES, max_depth=_DEPTH, min_samples_leaf=2, random_state=0)
-    return forest.fit(np.asarray(features[rows], dtype=np.float32), codes[rows])
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *self._rows])
+        if code is None:
+            rows, labels = every, self._codes[every]
+        else:
+            others = _spread(every[self._codes[every] != code], _MAX_ROWS // 4)
+            rows = np.concatenate([self._rows[code], others])
+            labels = np.where(self._codes[rows] == code, code, -1)
+        if len(rows) == 0:
+            return None
+        forest = ExtraTreesClassifier(
+            _TREES if code is None else _TREES // 2,
+            max_depth=_DEPTH,
+            min_samples_leaf=2,
+            class_weight=None if code is None else "balanced",
+            random_state=0,
+        )
+        return forest.fit(np.asarray(self._features[rows], dtype=np.float32), labels)
 
 
 def _class_rows(n_classes: int) -> int:
