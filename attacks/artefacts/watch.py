@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import joblib  # type: ignore[import-untyped]
+
 _CODE = ("import", "exec", "compile")
 _PROCESSES = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "pty.spawn")
 _PATHS = (
@@ -44,6 +46,9 @@ class Watch:
     def watching(self) -> Iterator["Watch"]:
         """Record events of the block; Python cannot remove an audit hook, so it stays and then does nothing."""
         if not Watch._installed:
+            # scikit-learn asks for the number of physical cores when it first uses threads, and joblib runs lscpu
+            # to find it. joblib remembers the answer, so no artefact is blamed for that process.
+            joblib.cpu_count(only_physical_cores=True)
             sys.addaudithook(_hook)
             Watch._installed = True
         Watch._current = self
