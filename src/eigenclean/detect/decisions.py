@@ -15,7 +15,7 @@ from eigenclean.verdict import Verdict
 _UNFORESEEN = 0.0005
 # The odds of being right are taken so many times as high as the detector says: probabilities are never calibrated
 # exactly, and a limit has to hold where they are off. Chosen on the development half of `bench quality`.
-_CAUTION = 6.0
+_CAUTION = 12.0
 _ROUNDING = 1e-12  # a mean of equal numbers may come out a little above them
 
 
@@ -34,11 +34,11 @@ def at_most_false_flags(p_clean: Array, share: float) -> Bools:
 
     The flag on a label that is right with probability p is wrong with probability p, so the expected number of
     wrong flags is the sum of P(right) over the flagged, and 5 in 10 000 samples more that no probability accounts
-    for. Probabilities may be off, so the odds of being right are multiplied by 6 first. Where almost all labels are
-    right, wrong flags would be most of the flags, so there nothing is flagged. Labels with equal probability are
-    flagged together or not at all.
+    for. Probabilities may be off, so the odds of being right are multiplied by 12 first. Where almost all labels
+    are right, wrong flags would be most of the flags, so there nothing is flagged. Labels with equal probability
+    are flagged together or not at all.
 
-    >>> at_most_false_flags(np.array([0.9, 0.05, 0.02, 0.01, 0.9]), 0.15)
+    >>> at_most_false_flags(np.array([0.9, 0.02, 0.01, 0.005, 0.9]), 0.15)
     array([False,  True,  True,  True, False])
     """
     _check_share(share, "max_false_flags")
@@ -77,7 +77,7 @@ class Decision:
     >>> decision = Decision(max_false_flags=0.1)
     >>> print(decision)
     as many flags as possible, at most 10 % of them expected to be wrong
-    >>> decision.flags(np.array([0.9, 0.01, 0.5]), np.array([1.0, 0.2, 0.4]))
+    >>> decision.flags(np.array([0.9, 0.001, 0.5]), np.array([1.0, 0.2, 0.4]))
     array([False,  True, False])
     """
 

@@ -1,7 +1,7 @@
 """Sentences about what labels alone cannot tell; they come with the verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import xlogy
@@ -18,6 +18,7 @@ IN_SAMPLE = (
     "the features are those of a network that was trained on these labels and may know wrong ones by heart: "
     "look at some of the suspects before you believe the numbers"
 )
+DISAGREEMENT = 0.08  # between the noise rates of views that explain the labels about equally well
 OPEN_RANGE = 0.1  # share of the labels about which nothing can be said without a sentence
 
 
@@ -34,6 +35,7 @@ class FitFacts:
         views_left_out: names of views that need all rows in memory, where they are not.
         agreement: of predicted probabilities with the given labels; None if there are none.
         evidence: what was judged by.
+        view_rates: noise rates by single views that explain the labels about equally well.
     """
 
     classes: Array
@@ -44,6 +46,7 @@ class FitFacts:
     views_left_out: Sequence[str] = ()
     agreement: Agreement | None = None
     evidence: EvidenceKind = "features"
+    view_rates: Mapping[str, float] = field(default_factory=dict)
 
 
 def cautions(facts: FitFacts) -> list[str]:
@@ -90,12 +93,28 @@ def cautions(facts: FitFacts) -> list[str]:
             f"up to {100 * open_labels:.0f} % more of the labels are open: whether these are wrong, or the classes "
             "overlap, labels alone cannot tell"
         )
+    if views_disagree(facts.view_rates):
+        rates = facts.view_rates
+        low, high = min(rates, key=lambda name: rates[name]), max(rates, key=lambda name: rates[name])
+        sentences.append(
+            f"views of the features disagree: by {low} alone {100 * rates[low]:.0f} % of the labels are wrong, by "
+            f"{high} alone {100 * rates[high]:.0f} %"
+        )
     if facts.views_left_out:
         sentences.append(
             f"rows are not in memory, so {' and '.join(facts.views_left_out)} were not consulted: "
             "with --engine memory the judge sees more"
         )
     return sentences
+
+
+def views_disagree(rates: Mapping[str, float]) -> bool:
+    """Whether noise rates by single views are too different to believe any of them.
+
+    >>> views_disagree({"linear": 0.29, "trees": 0.2}), views_disagree({"linear": 0.22, "trees": 0.2})
+    (True, False)
+    """
+    return len(rates) > 1 and max(rates.values()) - min(rates.values()) > DISAGREEMENT
 
 
 def seem_in_sample(agreement: Agreement) -> bool:

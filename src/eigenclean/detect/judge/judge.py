@@ -40,7 +40,7 @@ from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.block_statistics import sum_right_per_class
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
-from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions
+from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions, views_disagree
 from eigenclean.detect.judge.in_sample import HIDDEN, AlignmentMargins
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.repeats import (
@@ -53,6 +53,7 @@ from eigenclean.detect.judge.repeats import (
     together,
 )
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
+from eigenclean.detect.judge.view_agreement import comparable_rates, estimates_by_view
 from eigenclean.detect.judge.views import AUTO
 from eigenclean.detect.judge.views.probabilities import Probabilities, split_columns
 from eigenclean.detect.judge.views.selection import check_views, combines_probabilities
@@ -277,20 +278,26 @@ class Judge(BlockDetector):
         self.n_rounds_ = max(fit.n_rounds for fit in fits)
         self.instance_noise_rate_ = float(np.mean([model.instance_noise_rate for model in models]))
         lows, highs = zip(*(fit.repeat.model.noise_rate_range(fit.candidates) for fit in fits), strict=True)
+        first = fits[0]
+        names = fitter.view_names(self._repeats[0].fixed_views)
+        view_rates = comparable_rates(estimates_by_view(names, models[0].models[0], first.candidates))
+        if views_disagree(view_rates):
+            lows, highs = (*lows, *view_rates.values()), (*highs, *view_rates.values())
         self.noise_rate_range_ = min(lows), max(highs)
         self._overall_transition = overall_transition(fits, len(self.classes_))
-        names = fitter.view_names(self._repeats[0].fixed_views)
-        self.shrinkages_ = dict(zip(names, fits[0].shrinkages, strict=False))
+        self.shrinkages_ = dict(zip(names, first.shrinkages, strict=False))
         shares = np.mean([fit.view_shares() for fit in fits], axis=0)
         self.view_weights_ = {name: float(share) for name, share in zip(names, shares, strict=True)}
-        self.cautions_ = cautions(self._fit_facts(fits, fitter.views_left_out))
-        tables = fits[0].candidates.blocks.map(together, *(fit.candidates.blocks for fit in fits[1:]))
+        self.cautions_ = cautions(self._fit_facts(fits, fitter.views_left_out, view_rates))
+        tables = first.candidates.blocks.map(together, *(fit.candidates.blocks for fit in fits[1:]))
         return BlockScores(
             tables.map(log_odds, args=(models,)),
             lambda flagged, cut: tables.map(suggest, flagged, args=(models,)),
         )
 
-    def _fit_facts(self, fits: list[FittedRepeat], views_left_out: list[str]) -> FitFacts:
+    def _fit_facts(
+        self, fits: list[FittedRepeat], views_left_out: list[str], view_rates: dict[str, float]
+    ) -> FitFacts:
         sums = [fit.candidates.total(sum_right_per_class, args=(fit.repeat.model,)) for fit in fits]
         counts, right = sums[0][0], np.mean([right for _, right in sums], axis=0)
         views = self._repeats[0].fixed_views
@@ -303,6 +310,7 @@ class Judge(BlockDetector):
             views_left_out,
             next((view.agreement for view in views if isinstance(view, Probabilities)), None),
             self.consumes,
+            view_rates,
         )
 
     def _score(self, X: Array, codes: Ints) -> Float64s:
