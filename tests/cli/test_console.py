@@ -13,7 +13,7 @@ from eigenclean.cli import console as module
 from eigenclean.cli.console import mention, print_json, print_whole, say, table, working
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import track
-from eigenclean.workflows.progress_display import Bars, LogLines, NotebookBars, Rate
+from eigenclean.workflows.progress.display import Bars, LogLines, NotebookBars, Rate
 
 
 def test_results_and_messages_are_apart_and_unchanged(capsys: pytest.CaptureFixture[str]) -> None:

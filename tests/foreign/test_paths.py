@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import eigenclean
-from eigenclean import paths
+from eigenclean import Audit, paths
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.patch import Patch
 from eigenclean.paths import check_relative, inside, is_inside
@@ -27,6 +27,7 @@ from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.layouts.file_lists import read_names, read_numbered
 from eigenclean.sources.relabel import apply_patch
 from eigenclean.verdict import Verdict
+from eigenclean.workflows.agents.tools import AgentTools
 
 OUT_BY_WORDS = (
     "../secret.png",
@@ -196,6 +197,29 @@ def attack_store(root: Path, name: str) -> None:
         assert outside.read_bytes() == b"" and sorted(os.listdir(outside.parent)) == ["mine", "secret.png"]
 
 
+def attack_report(root: Path, name: str) -> None:
+    """A link in the place of the report would have the user's own files copied into a page that is handed on."""
+    run, outside = root.parent / "run", root.parent / "outside" / "secret.png"
+    scores, labels = np.zeros(3), np.array(["a", "a", "b"])
+    if not run.exists():
+        Verdict(np.arange(3), labels, scores, scores, scores > 1, labels, scores).save(run, data_hash="x")
+        (run / "report.html").symlink_to(outside)
+        (run / "report.json").symlink_to(outside)
+    audit = Audit.load(run)
+    assert "labels" in audit._repr_html_()
+    with pytest.raises(InvalidData, match="leads out"):
+        audit.save(root.parent / "copy")
+    assert not (root.parent / "copy" / "report.html").exists()
+    audit.report(root.parent / "page.html")
+
+
+def attack_agent(root: Path, name: str) -> None:
+    """An agent that was told to read elsewhere."""
+    if (root / name).resolve() == root.resolve():  # the data themselves
+        raise InvalidData("held")
+    AgentTools(root, root.parent / "runs").audit(name, "run")
+
+
 ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "review/run.py": attack_store,
     "sources/images/column.py": attack_column,
@@ -206,6 +230,8 @@ ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "sources/relabel/folder.py": attack_moves,
     "sources/tabular/hf.py": attack_hf,
     "sources/tabular/shards.py": attack_shards,
+    "workflows/agents/tools.py": attack_agent,
+    "workflows/audit/result.py": attack_report,
 }
 OUT = (*(name for name in OUT_BY_WORDS if name and "\0" not in name), "a/link.png", "linked/secret.png")
 

@@ -166,3 +166,37 @@ def test_unknown_probabilities_and_scores_stay_out_of_json(make: Make) -> None:
     summary = summarize(verdict, features=np.full((30, 3), np.nan))
     json.dumps(summary, allow_nan=False)
     assert summary["scores"]["panels"] == []
+
+
+def test_cautions_come_first(make: Make) -> None:
+    made_by = {"method": "judge", "cautions": ["the features do not predict the labels", "<b>few rows"]}
+    summary = summarize(make(made_by=made_by))
+    assert summary["headline"]["cautions"] == made_by["cautions"]
+    page = render(summary)
+    assert page.index("Caution:</b> the features do not predict the labels.") < page.index("<h1>")
+    assert "<b>few rows" not in page and page.count("the features do not predict the labels") == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "ending"), [(0.8, "and 80 to 90 % of the flags there were right."), (None, "flagged.")]
+)
+def test_what_was_measured_takes_the_place_of_the_estimate(make: Make, low: float | None, ending: str) -> None:
+    test = {"n_planted": 90, "recall": 0.93, "precision_low": low, "precision_high": low and 0.9}
+    head = summarize(make(), run={"self_test": test})["headline"]
+    certainty = " ".join(head["certainty"].split())
+    assert certainty.startswith("Measured on these data: of 90 labels made wrong in a copy, 93 % were flagged")
+    assert ending in certainty and "own estimate" not in certainty and head["is_measured"]
+
+
+@pytest.mark.parametrize("n_flagged", [0, 1, 5])
+def test_an_estimate_is_called_one(make: Make, n_flagged: int) -> None:
+    flagged = np.arange(50) < n_flagged
+    for p_kept in (1.0, 0.9):
+        verdict = make(n=50, flagged=flagged, p_clean=np.where(flagged, 0.1, p_kept))
+        assert summarize(verdict)["headline"]["certainty"].startswith("By the detector’s own estimate, ")
+
+
+def test_the_report_names_the_next_command(make: Make) -> None:
+    page = render(summarize(make(), run={"next": "eigenclean review 'a run'"}))
+    assert "Next: <code>eigenclean review &#39;a run&#39;</code>" in page
+    assert "Next:" not in render(summarize(make()))

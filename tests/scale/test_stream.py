@@ -21,7 +21,7 @@ from eigenclean.progress import listening
 from eigenclean.scale import resources
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
-from eigenclean.workflows.progress_display import Rate
+from eigenclean.workflows.progress.display import Rate
 
 STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector)]
 FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence")

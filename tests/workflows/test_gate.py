@@ -1,5 +1,6 @@
 """The gate: who passes, and what is written about it."""
 
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -9,7 +10,7 @@ import pytest
 from eigenclean.errors import InvalidOption, TooFewSamples
 from eigenclean.metrics import noise_rate_interval
 from eigenclean.verdict import Verdict
-from eigenclean.workflows.gate import Gate, to_junit, to_markdown
+from eigenclean.workflows.gate import Gate, to_annotations, to_junit, to_markdown
 
 NASTY = 'a|b*<script>&"\x00\n]]>'
 
@@ -51,7 +52,7 @@ def test_worst_classes_and_suspects_are_named() -> None:
     assert [row["label"] for row in gate.classes] == [0, 1]
     assert gate.classes[0]["noise"] == pytest.approx((20 * 0.99 + 30 * 0.001) / 50)
     assert [one["id"] for one in gate.suspects] == [0, 1, 2, 3, 4]
-    assert gate.suspects[0] == {"id": 0, "given_label": 0, "suggested_label": 1, "label_score": 0.01}
+    assert gate.suspects[0] == {"row": 0, "id": 0, "given_label": 0, "suggested_label": 1, "label_score": 0.01}
     other = Gate.of(verdict(labels=given), "mine", 0.02, flagged=np.arange(100) == 99)
     assert other.n_flagged == 1 and other.suspects[0]["suggested_label"] is None
 
@@ -81,3 +82,20 @@ def test_markdown() -> None:
 def test_limits(limit: float) -> None:
     with pytest.raises(InvalidOption, match="--max-noise must be a share from 0 to 1"):
         Gate.of(verdict(), "mine", limit)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_annotations_stand_at_the_lines_of_the_suspects(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a,b%{suffix}"
+    path.write_text("header\n" * (suffix == ".csv") + "row\n" * 20)
+    labels = np.array(["x%\ny", "z"])[np.arange(20) % 2]
+    flagged = np.arange(20) >= 14
+    p_clean = np.where(flagged, np.linspace(0, 0.01, 20), 1.0)
+    judged = Verdict(np.arange(20), labels, p_clean, p_clean, flagged, labels[::-1].copy(), p_clean)
+    lines = to_annotations([Gate.of(judged, str(path), 0.02), Gate.of(judged, "passed", 1.0)])
+    assert lines[0].startswith(f"::error file={tmp_path}/a%2Cb%25{suffix}::") and "failed" in lines[0]
+    start = 2 if suffix == ".csv" else 1
+    assert f"a%2Cb%25{suffix},line={14 + start}::id 14: the label 'x%25\\ny' looks wrong" in lines[1]
+    assert len(lines) == 6 and not any("\n" in line for line in lines)
+    path.write_text("header\n" + "row\nbroken\n" * 20)  # cells with line breaks
+    assert "line=" not in to_annotations([Gate.of(judged, str(path), 0.02)])[1]

@@ -16,6 +16,7 @@ from eigenclean.cli.detect import detect
 from eigenclean.cli.embed import embed
 from eigenclean.cli.export import export
 from eigenclean.cli.listing import list_names
+from eigenclean.cli.mcp import mcp
 from eigenclean.cli.noise import noise
 from eigenclean.cli.patch import patch
 from eigenclean.cli.plugins import add_plugins
@@ -28,22 +29,23 @@ from eigenclean.version import __version__
 app = typer.Typer(
     name="eigenclean",
     help="Find wrong labels in a data set, and train well in spite of them.",
+    epilog="Start with `eigenclean demo`, or with data of yours: `eigenclean detect data.csv --out run`.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo)
-app.command("detect")(detect)
-app.command("embed")(embed)
-app.command("review")(review)
-app.command("noise")(noise)
-app.command("score")(score)
-app.command("train")(train)
-app.command("check")(check)
-app.command("export")(export)
-app.command("list")(list_names)
-app.add_typer(patch, name="patch")
+app.command("demo", short_help="Plant wrong labels in bundled data, and find them.")(demo)
+app.command("detect", short_help="Find labels that are probably wrong.")(detect)
+app.command("embed", short_help="Turn images or texts into features.")(embed)
+app.command("review", short_help="Go through the suspects in a local page, and decide.")(review)
+app.command("noise", short_help="Make some labels wrong on purpose.")(noise)
+app.command("score", short_help="Measure a verdict against the truth.")(score)
+app.command("train", short_help="Train a classifier in spite of wrong labels.")(train)
+app.command("check", short_help="Exit with 1 when too many labels are wrong.")(check)
+app.command("export", short_help="Write a verdict for spreadsheets and other tools.")(export)
+app.command("list", short_help="List the names of what can be chosen.")(list_names)
+app.command("mcp", short_help="Serve tools for agents, none of which writes to data.")(mcp)
+app.add_typer(patch, name="patch", short_help="Show patches of labels, apply them, take them back.")
 plugin_warnings = add_plugins(app)
 
 USER_ERROR = 2
@@ -78,6 +80,9 @@ def run(arguments: Sequence[str]) -> int:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked for; typer does not export the class
+            typer.echo(error.format_message())  # the help as it is, not squeezed into a sentence
+            return 0
         _say(_usage(error))
         return USER_ERROR
     except EigencleanError as error:

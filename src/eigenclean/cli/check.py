@@ -1,17 +1,21 @@
 """`eigenclean check`: a gate that data with too many wrong labels do not pass."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenclean.cli import options as o
+from eigenclean.cli.completion import names_of
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.next_steps import IMAGES, recorded_source, say_next, source_words
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from eigenclean.workflows.gate import Gate
 
 FAILED = 1
@@ -34,10 +38,19 @@ def check(
     max_false_flags: Annotated[
         float | None, typer.Option(help="Name suspects such that at most this share of them is expected wrong.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Detector; see `eigenclean list detectors`.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(autocompletion=names_of("detectors"), help="Detector; see `eigenclean list detectors`."),
+    ] = None,
     patch: o.PatchOptions,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Also write Markdown to this file.")] = None,
+    annotate: Annotated[
+        bool,
+        typer.Option(
+            "--annotate", help="Print annotations of GitHub Actions: suspects at their lines of the file."
+        ),
+    ] = False,
     columns: o.RawTableOptions,
     encoder: o.Encoder = None,
     setting: o.Set = None,
@@ -51,9 +64,9 @@ def check(
     """
     from eigenclean.detect.decisions import Decision
     from eigenclean.detect.registry import build_detector
-    from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run
+    from eigenclean.workflows.check import CheckRequest, check_run, check_source, is_run, run_folder
     from eigenclean.workflows.embedding import EmbeddingOptions
-    from eigenclean.workflows.gate import check_limit, write_results
+    from eigenclean.workflows.gate import check_limit, to_annotations, write_results
 
     check_limit(max_noise)
     if len(sources) > 1 and (patch.patch is not None or columns.labels is not None):
@@ -71,15 +84,21 @@ def check(
     )
     with working():
         gates = [
-            check_run(Path(source), request) if is_run(source) else check_source(source, request, notify=mention)
+            check_run(run_folder(source), request)
+            if is_run(source)
+            else check_source(source, request, notify=mention)
             for source in sources
         ]
     write_results(gates, junit=junit, markdown=markdown)
-    if as_json:
+    if annotate:
+        for line in to_annotations(gates):
+            say(line)
+    elif as_json:
         print_json([gate.as_dict() for gate in gates] if len(gates) > 1 else gates[0].as_dict())
     else:
         for gate in gates:
             _print(gate)
+        _say_next(sources, [gate.passed for gate in gates], vars(columns))
     if not all(gate.passed for gate in gates):
         raise typer.Exit(FAILED)
 
@@ -105,4 +124,21 @@ def _print(gate: "Gate") -> None:
             f"{suspect['label_score']:.3f}",
         )
     console.print(worst, markup=False)
-    mention("look at them with `eigenclean detect` and `eigenclean review`")
+
+
+def _say_next(sources: "Sequence[str]", passed: "Sequence[bool]", columns: "Mapping[str, Any]") -> None:
+    """For the first that failed: review a run, detect suspects of data; if none failed, train on the first."""
+    from eigenclean.workflows.check import is_run, run_folder, run_summary
+
+    source = sources[passed.index(False) if False in passed else 0]
+    if is_run(source):
+        if False in passed:
+            say_next("eigenclean", "review", run_folder(source))
+            return
+        words = recorded_source(run_summary(source))
+        if words is not None:
+            say_next("eigenclean", "train", *words, "--out", "model")
+    elif False in passed:
+        say_next("eigenclean", "detect", *source_words(source, columns), "--out", "run")
+    else:
+        say_next("eigenclean", "train", *source_words(source, columns, without=IMAGES), "--out", "model")

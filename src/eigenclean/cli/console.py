@@ -13,7 +13,7 @@ from rich.table import Table
 
 from eigenclean.errors import EigencleanWarning
 from eigenclean.progress import listening
-from eigenclean.workflows.progress_display import Bars, LogLines, progress_bars
+from eigenclean.workflows.progress.display import Bars, LogLines, progress_bars
 
 console = Console(highlight=False)  # results
 messages = Console(stderr=True, highlight=False)  # everything else, so that results can be piped

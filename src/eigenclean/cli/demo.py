@@ -7,6 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import print_json, say, working
+from eigenclean.cli.next_steps import say_next
 from eigenclean.report.formatting import fixed_percent
 
 
@@ -31,5 +32,5 @@ def demo(
     print_summary(result.summary)
     say("\nMeasured against the truth, which no detector has seen:")
     print_quality(result.quality)
-    say(f"\nOpen {result.folder / 'report.html'} in a browser to see the suspects; judge them with")
-    say(f"eigenclean review {result.folder}")
+    say(f"\nOpen {result.folder / 'report.html'} in a browser to see the suspects.")
+    say_next("eigenclean", "review", result.folder)

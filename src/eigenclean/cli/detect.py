@@ -8,8 +8,10 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.annotators import print_annotators
+from eigenclean.cli.completion import names_of
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.next_steps import say_next
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
 
@@ -57,7 +59,8 @@ def detect(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Detector; see `eigenclean list detectors`. auto takes the one that finds planted errors best."
+            autocompletion=names_of("detectors"),
+            help="Detector; see `eigenclean list detectors`. auto takes the one that finds planted errors best.",
         ),
     ] = None,
     setting: o.Set = None,
@@ -150,6 +153,7 @@ def detect(
     if "annotators" in summary:
         files += ["annotators.parquet", "annotations.parquet", *["ask.csv"] * (ask is not None)]
     mention(f"written to {out}: {', '.join(files)}")
+    say_next("eigenclean", "review" if summary["n_flagged"] else "check", out)
 
 
 def print_self_test(test: dict[str, Any]) -> None:
@@ -172,7 +176,9 @@ def print_self_test(test: dict[str, Any]) -> None:
 
 
 def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
-    """The headline and the most suspicious classes."""
+    """Cautions, the headline and the most suspicious classes."""
+    for caution in summary.get("cautions", ()):
+        say(f"Caution: {caution}.")
     n, flagged = summary["n_samples"], summary["n_flagged"]
     low, high = summary["estimated_noise_rate_interval"]
     found = f"{flagged} of {n} labels look wrong ({fixed_percent(flagged / max(n, 1))})"
@@ -192,5 +198,3 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
         say(f"… and {len(classes) - max_classes} more classes in summary.json")
     if summary.get("most_doubtful"):
         say(f"The most doubtful labels: {', '.join(str(name)[:60] for name in summary['most_doubtful'])}")
-    for caution in summary.get("cautions", ()):
-        say(f"Caution: {caution}.")

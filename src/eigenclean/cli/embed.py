@@ -8,6 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.next_steps import say_next
 from eigenclean.errors import InvalidOption
 
 
@@ -51,3 +52,4 @@ def embed(
         return
     width = next(embedded.batches(1)).need("features", by="embed").shape[1]
     say(f"{len(embedded)} rows of {width} features written to {out}; {facts['n_skipped']} rows left out")
+    say_next("eigenclean", "detect", out, "--out", "run")

@@ -7,6 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say
+from eigenclean.cli.next_steps import say_next
 
 
 def export(
@@ -45,3 +46,4 @@ def export(
         print_json({"out": str(out), "to": to, "n_rows": exported.n_rows})
         return
     say(f"{exported.n_rows} {'samples' if exported.all_rows else 'flagged samples'} written to {out}, for {to}")
+    say_next("eigenclean", "review", run)

@@ -8,6 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.next_steps import say_next
 from eigenclean.report.formatting import fixed_percent
 
 
@@ -36,3 +37,4 @@ def noise(
         f"{fixed_percent(copy['true_rate'])} of {copy['n_samples']} labels are wrong now ({copy['noise']}); "
         f"written to {copy['out']}, the right labels to {copy['truth']}"
     )
+    say_next("eigenclean", "detect", copy["out"], "--out", "run")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigenclean.cli.completion import names_of
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ Encoder = Annotated[
     str | None,
     typer.Option(
         metavar="NAME[:MODEL][?size=N]",
+        autocompletion=names_of("encoders"),
         help="What turns images or texts into features; see `eigenclean list encoders`. By default the best that "
         "is installed, when there are no features.",
     ),

@@ -10,6 +10,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.next_steps import beside, say_next, source_words
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def _write_command(revert: bool) -> Callable[..., None]:
             print_json(result)
         else:
             _print_changes(result, revert)
+            fixed = source_words(source if out is None or columns.labels is not None else out, vars(columns))
+            if out is not None and columns.labels is not None:
+                fixed = source_words(source, {**vars(columns), "labels": out})
+            say_next("eigenclean", "detect", *fixed, "--out", "run-fixed")
 
     return write
 
@@ -132,6 +137,11 @@ def diff(
         say(f"… and {len(changes) - _MAX_ROWS} more; --json shows all")
     applied = sum(change["applied"] for change in changes)
     say(f"{len(changes) - applied} labels of {data.name} would change, {applied} have been changed already")
+    if applied < len(changes):
+        target = beside(source if columns.labels is None else str(columns.labels), "-fixed")
+        say_next("eigenclean", "patch", "apply", *source_words(source, vars(columns)), patch, "--out", target)
+    else:
+        say_next("eigenclean", "detect", *source_words(source, vars(columns)), "--out", "run-fixed")
 
 
 @patch.command("show")
@@ -168,6 +178,7 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
         console.print(shown, markup=False)
         if len(pairs) > _MAX_ROWS:
             say(f"… and {len(pairs) - _MAX_ROWS} more pairs; --json shows all")
+    say_next("eigenclean", "patch", "diff", "SOURCE", patch)
 
 
 def _open(source: str, patch: str, columns: o.TextTableOptions) -> "tuple[Source, Patch, str, Path]":

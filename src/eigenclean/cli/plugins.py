@@ -14,8 +14,8 @@ from eigenclean.errors import EigencleanError, MissingExtra
 
 GROUP = "eigenclean.commands"
 LAB = {  # commands of eigenclean-lab: listed, with an answer, also where it is not installed
-    "bench": "Measure speed and quality on real data (needs eigenclean-lab).",
-    "reproduce": "The paper's tables, figures and theorems as commands (needs eigenclean-lab).",
+    "bench": "Measure speed and quality (needs eigenclean-lab).",
+    "reproduce": "The paper as commands (needs eigenclean-lab).",
 }
 # All arguments, --help among them, are for the plugin.
 _PASS_ON = {

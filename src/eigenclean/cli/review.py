@@ -8,6 +8,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
+from eigenclean.cli.next_steps import recorded_source, say_next
 
 
 def review(
@@ -37,6 +38,7 @@ def review(
 
     from eigenclean.review import Review
     from eigenclean.review.source import DataChoices
+    from eigenclean.workflows.check import run_summary
     from eigenclean.workflows.review import (
         check_page_options,
         require_server,
@@ -58,15 +60,21 @@ def review(
         n = len(opened.suspects)
         if patch is not None:
             say(f"{write_patch(opened, patch)}; written to {patch}")
+            source_of_run = recorded_source(run_summary(run))
+            say_next(
+                "eigenclean", "patch", *(["show"] if source_of_run is None else ["diff", *source_of_run]), patch
+            )
         if export is not None:
             written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
             which = f"all {n}" if written == n else f"the worst {written} of {n}"
             say(f"{which} suspects written to {export}; the file holds the data that it shows")
+            say_next("eigenclean", "patch", "show", "patch.jsonl")
         if patch is None and export is None:
             decided = serve_page(
                 opened, announce=_announce, port=port, reviewer=reviewer, browser=browser, notify=mention
             )
-            say(f"{decided} of {n} suspects are judged; export them with --patch patch.jsonl")
+            say(f"{decided} of {n} suspects are judged")
+            say_next("eigenclean", "review", run, *(["--patch", "patch.jsonl"] if decided else []))
 
 
 def _announce(link: str) -> None:

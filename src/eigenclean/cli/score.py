@@ -7,6 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, table
+from eigenclean.cli.next_steps import say_next
 
 
 def score(
@@ -30,6 +31,7 @@ def score(
         print_json(scored.quality)
     else:
         print_quality({scored.method: scored.quality})
+        say_next("eigenclean", "review", run)
 
 
 _ROWS = (  # key in the record, what it means

@@ -47,6 +47,8 @@ def detector(name: str | None = None, **options: Any) -> Detector:
     FINE(preset='paper')
     """
     name = DEFAULT if name is None else name
+    if name == "cleanlab":
+        raise InvalidOption("detector: the method of cleanlab is called 'confident' here: take that name")
     check_name(name, DETECTORS, by="detector", what="name")
     kind = DETECTORS[name]
     for option in options:

@@ -1,6 +1,7 @@
 """The results of a run, written together: verdict, summary, report and its data."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -89,6 +90,8 @@ def publish(
             "columns": ((facts or {}).get("features") or {}).get("sentence"),
             **_embedding_facts((facts or {}).get("embedding")),
             "command": command,
+            "next": _next_command(folder) if command is not None and verdict.n_flagged else None,
+            "self_test": (facts or {}).get("self_test"),
             "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
         shown = summarize(
@@ -121,6 +124,11 @@ def publish(
         for name, write in (others or {}).items():
             write(staging / name)
     return summary
+
+
+def _next_command(folder: Path) -> str:
+    """What usually follows a run in which labels were flagged."""
+    return shlex.join(["eigenclean", "review", str(folder)])
 
 
 def _shown_features(source: Source, *, is_read: bool) -> Features | None:

@@ -53,6 +53,7 @@ class Source(ABC):
         texts: one text per row to display, or None.
         table: the table that it was read from; None for other formats.
         label_column: name of the label column of that table; None when the labels are not in it.
+        found_label: nobody named that column, and it is the only one that can hold labels.
         files: the files that the rows are read from; empty for what is in memory.
         skipped_links: names of links that lead out of the folder of the data and were left out.
         splits: names of the splits that the data set has, for ``open_source(..., split=...)``; often none.
@@ -71,6 +72,7 @@ class Source(ABC):
     texts: Sequence[str] | None = None
     table: "Table | None" = None
     label_column: str | None = None
+    found_label: bool = False
     files: Sequence[Path] = ()
     skipped_links: Sequence[str] = ()
     splits: Sequence[str] = ()

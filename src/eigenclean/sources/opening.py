@@ -277,9 +277,15 @@ def _open_shards(request: _Request) -> Source:
             shard = replace(shard, labels=request.labels[start:stop])
             start = stop
         shards.append(_open_file(shard, one_pass=one_pass))
+        if shards[-1].found_label:  # the same column in all of them
+            request = replace(request, options=replace(request.options, label_column=shards[-1].label_column))
         if shards[-1].encoding is not None:
-            return _open_joined(request, files, one_pass=one_pass)
-    return ShardedSource(request.name, shards, labels=request.labels)
+            source = _open_joined(request, files, one_pass=one_pass)
+            break
+    else:
+        source = ShardedSource(request.name, shards, labels=request.labels)
+    source.found_label, source.label_column = shards[0].found_label, shards[0].label_column
+    return source
 
 
 def _open_joined(request: _Request, files: Sequence[Path], *, one_pass: bool) -> Source:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.files import parse_json
 from eigenclean.patch import KEEP, RELABEL, REMOVE, Patch
 from eigenclean.publication import finish_publication, read_together
+from eigenclean.report.run_folder import REPORT
 from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.gate import Gate
@@ -39,10 +41,26 @@ class CheckRequest:
     embedding: EmbeddingOptions = field(default_factory=EmbeddingOptions)
 
 
+def run_folder(path: str | Path) -> Path:
+    """The folder of a run, of which the path may name a file: verdict, summary or report."""
+    named = Path(path)
+    return named.parent if named.name in (FILE, SUMMARY, REPORT) and (named.parent / SUMMARY).exists() else named
+
+
 def is_run(path: str | Path) -> bool:
-    """Whether the path is a folder with a verdict."""
-    finish_publication(path)
-    return Path(path).is_dir() and (Path(path) / FILE).exists()
+    """Whether the path is a folder with a verdict, or a file of one: then nothing is judged again."""
+    folder = run_folder(path)
+    finish_publication(folder)
+    return folder.is_dir() and (folder / FILE).exists()
+
+
+def run_summary(path: str | Path) -> dict[str, Any]:
+    """The summary of a run; empty when it cannot be read."""
+    try:
+        summary = parse_json((run_folder(path) / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return summary if isinstance(summary, dict) else {}
 
 
 def check_run(run: Path, request: CheckRequest) -> Gate:
@@ -76,10 +94,8 @@ def check_source(source: str, request: CheckRequest, *, notify: Notify = ignore)
 
 def _data_hash(run: Path) -> str | None:
     """The hash of the data in the summary of the run; None when there is none, or it cannot be read."""
-    try:
-        return str(parse_json((run / SUMMARY).read_text(encoding="utf-8"))["data_hash"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    data_hash = run_summary(run).get("data_hash")
+    return None if data_hash is None else str(data_hash)
 
 
 def _decided_rows(verdict: Verdict, run: Path, data_hash: str | None, options: PatchOptions) -> tuple[Bools, Bools]:

@@ -185,6 +185,8 @@ def prepare(request: DetectRequest, *, notify: Notify = ignore) -> Prepared:
     need_features = request.pred_probs is None and not request.reading.has_annotators
     data = request.reading.open(request.source, raw=named, need_features=need_features, notify=notify)
     record = request.reading.record(request.source, name=data.name, need_features=need_features)
+    if data.found_label and not record.get("in_memory"):
+        record["label_column"] = data.label_column
     facts: dict[str, Any] = {"source": record, **link_facts(data)}
     if data.encoding is not None:
         facts["features"] = data.encoding.facts()

@@ -35,7 +35,7 @@ class Gate:
         high: upper end.
         max_noise: the limit.
         classes: the noisiest classes: label, n_samples, noise, low, high.
-        suspects: the worst flagged labels: id, given_label, suggested_label, label_score.
+        suspects: the worst flagged labels: row, id, given_label, suggested_label, label_score.
     """
 
     name: str
@@ -181,6 +181,44 @@ def to_junit(gates: Sequence[Gate]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
+def to_annotations(gates: Sequence[Gate]) -> list[str]:
+    """Workflow commands of GitHub Actions: a message for each gate that failed, and one at each of its suspects."""
+    lines = []
+    for gate in gates:
+        if gate.passed:
+            continue
+        path = gate.name
+        lines.append(f"::error file={_property(path)}::{_message(gate.sentence)}")
+        first = _first_line(path, gate.n_samples)
+        for suspect in gate.suspects:
+            place = f"file={_property(path)}" + ("" if first is None else f",line={suspect['row'] + first}")
+            text = (
+                f"id {suspect['id']}: the label {suspect['given_label']!r} looks wrong, suggested "
+                f"{suspect['suggested_label']!r}, P(right) {suspect['label_score']:.3f}"
+            )
+            lines.append(f"::warning {place}::{_message(text)}")
+    return lines
+
+
+def _first_line(path: str, n_rows: int) -> int | None:
+    """The line of the first row in a file with one line per row; None for other files."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".tsv", ".jsonl") or not Path(path).is_file():
+        return None
+    n_before = 0 if suffix == ".jsonl" else 1
+    with open(path, "rb") as file:
+        n_lines = sum(1 for line in file if line.strip())
+    return n_before + 1 if n_lines == n_rows + n_before else None  # a cell may have line breaks
+
+
+def _message(text: str) -> str:
+    return _plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
 def _classes(labels: Any, p_clean: Any) -> list[dict[str, Any]]:
     names, codes = encode_labels(labels)
     sizes = np.bincount(codes, minlength=len(names))
@@ -202,6 +240,7 @@ def _classes(labels: Any, p_clean: Any) -> list[dict[str, Any]]:
 def _suspects(verdict: Verdict) -> list[dict[str, Any]]:
     return [
         {
+            "row": row,
             "id": verdict.ids[row].item(),
             "given_label": verdict.labels[row].item(),
             # Flags of another rule than the detector's may have no suggestion.

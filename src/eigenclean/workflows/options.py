@@ -86,6 +86,11 @@ class SourceOptions:
                 f"{n} link{'s' * (n != 1)} out of {data.name} {'is' if n == 1 else 'are'} left out, such as "
                 f"{data.skipped_links[0]}; {FOLLOW} reads what {'it leads' if n == 1 else 'they lead'} to"
             )
+        if data.found_label:
+            notify(
+                f"labels: the column {data.label_column!r}, the only one that can hold labels; choose another with "
+                "--label-column"
+            )
         if data.annotations is not None:
             for note in data.annotations.check(by=data.name):
                 notify(f"{data.name}: {note}")

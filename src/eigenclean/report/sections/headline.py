@@ -1,19 +1,25 @@
-"""The head of the report: how many labels look wrong, and how certain the detector is."""
+"""The head of the report: cautions, how many labels look wrong, and how certain that is: measured, or estimated."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from eigenclean.metrics.certainty import CERTAINTY_BANDS, count_by_certainty
 from eigenclean.metrics.noise_rate import verdict_interval
-from eigenclean.report.formatting import count, in_ten, percent, plural, probability
+from eigenclean.report.formatting import between, count, in_ten, percent, plain, plural, probability
 from eigenclean.report.sections.base import ReportInput
 
 
 def headline(inputs: ReportInput) -> dict[str, Any]:
-    """Counts, the estimated noise rate with its interval, and two sentences that state them."""
+    """Counts, the estimated noise rate with its interval, and the sentences that state them.
+
+    ``cautions`` come before everything else. ``certainty`` is what the self-test has measured, if there was one;
+    otherwise it says that it is the detector's own estimate.
+    """
     classes, p_wrong = inputs.classes, inputs.p_wrong
     n, n_flagged = len(inputs.verdict), len(classes.flagged)
     expected_right = float(p_wrong[classes.flagged].sum())
     expected_missed = float(p_wrong.sum()) - expected_right
+    measured = _measured((inputs.run or {}).get("self_test"))
     return {
         "n_samples": n,
         "n_classes": classes.n_given,
@@ -23,8 +29,10 @@ def headline(inputs: ReportInput) -> dict[str, Any]:
         "noise_interval": list(verdict_interval(inputs.verdict)),
         "expected_right": expected_right,
         "expected_missed": expected_missed,
+        "cautions": [plain(caution, 1000) for caution in inputs.made_by.get("cautions") or []],
         "sentence": _sentence(n, n_flagged),
-        "certainty": _certainty(n, n_flagged, expected_right, expected_missed),
+        "is_measured": measured is not None,
+        "certainty": measured or _certainty(n, n_flagged, expected_right, expected_missed),
     }
 
 
@@ -53,12 +61,12 @@ def _certainty(n: int, n_flagged: int, expected_right: float, expected_missed: f
         return ""
     if n_flagged == 0:
         if expected_missed < 0.5:
-            return "The detector does not expect a single wrong label."
-        return (
-            f"By its own estimate, about {plural(round(expected_missed), 'wrong label')} may still hide among them."
-        )
+            return "By the detector’s own estimate, not a single label is wrong."
+        hidden = plural(round(expected_missed), "wrong label")
+        return f"By the detector’s own estimate, about {hidden} may still hide among them."
     if n_flagged == 1:
-        certainty = f"The detector is {probability(expected_right)} sure of this flag"
+        p_right = probability(expected_right)
+        certainty = f"By the detector’s own estimate, this flag is right with a probability of {p_right}"
     else:
         share = in_ten(expected_right / n_flagged)
         certainty = f"By the detector’s own estimate, {share} of these flags should be right"
@@ -66,3 +74,16 @@ def _certainty(n: int, n_flagged: int, expected_right: float, expected_missed: f
     if n_missed == 0:
         return f"{certainty}."
     return f"{certainty}, and about {plural(n_missed, 'more wrong label')} may hide among the rest."
+
+
+def _measured(test: Any) -> str | None:
+    """What the self-test has measured on these data, in a sentence; None where there was none."""
+    if not isinstance(test, Mapping):
+        return None
+    found = (
+        f"Measured on these data: of {plural(int(test['n_planted']), 'label')} made wrong in a copy, "
+        f"{percent(test['recall'])} were flagged"
+    )
+    low, high = test.get("precision_low"), test.get("precision_high")
+    right = "" if low is None or high is None else f", and {between(low, high)} of the flags there were right"
+    return f"{found}{right}. Planted errors are random; real ones may be harder to find."

@@ -10,7 +10,18 @@ from eigenclean.report.formatting import plain, setting
 from eigenclean.report.sections.base import ReportInput, finite
 from eigenclean.verdict import Verdict
 
-_FACTS = ("source", "columns", "encoder", "skipped", "created", "seconds", "version", "data_hash", "command")
+_FACTS = (
+    "source",
+    "columns",
+    "encoder",
+    "skipped",
+    "created",
+    "seconds",
+    "version",
+    "data_hash",
+    "command",
+    "next",
+)
 
 
 def run_facts(inputs: ReportInput) -> dict[str, Any]:
@@ -20,7 +31,7 @@ def run_facts(inputs: ReportInput) -> dict[str, Any]:
     if isinstance(facts["command"], list | tuple):
         facts["command"] = shlex.join(map(str, facts["command"]))
     notes = made_by.get("notes") or []
-    notes = [*([notes] if isinstance(notes, str) else notes), *(made_by.get("cautions") or [])]
+    notes = [notes] if isinstance(notes, str) else notes
     return {
         **{key: None if value is None else plain(value, 2000) for key, value in facts.items()},
         "seconds": finite(facts["seconds"]),

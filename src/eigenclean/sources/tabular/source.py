@@ -18,6 +18,7 @@ from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import LabelSource, TextSource, text_bytes
 from eigenclean.sources.tabular.column_arrays import Stream, blocks, joined_batches, regroup, stack
 from eigenclean.sources.tabular.columns import Columns, TableOptions, choose_columns, is_number, no_features
+from eigenclean.sources.tabular.label_choice import find_label_column
 from eigenclean.sources.tabular.rows import row_columns, row_values
 from eigenclean.sources.tabular.table import CHUNK_ROWS, Table
 from eigenclean.tables import TableEncoding, fit_encoding
@@ -40,6 +41,15 @@ def open_table(
         labels: labels that are not in the table.
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
+    name = None if labels is not None or options.label_column else find_label_column(table, options)
+    if name is None:
+        return _open_table(table, options, labels, one_pass=one_pass)
+    source = _open_table(table, replace(options, label_column=name), None, one_pass=one_pass)
+    source.found_label = True
+    return source
+
+
+def _open_table(table: Table, options: TableOptions, labels: Array | None, *, one_pass: bool) -> Source:
     with table.prepared(options) if one_pass else nullcontext():
         source = _open_rows(table, options, labels, one_pass)
     if options.group_column is not None:

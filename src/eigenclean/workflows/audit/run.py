@@ -23,7 +23,7 @@ from eigenclean.workflows.detect import (
 )
 from eigenclean.workflows.embedding import EmbeddingOptions
 from eigenclean.workflows.options import SourceOptions
-from eigenclean.workflows.progress_display import showing_progress
+from eigenclean.workflows.progress.display import showing_progress
 
 
 def audit(

@@ -1,0 +1,61 @@
+"""The line "Next:" at the end of a command: the exact command that usually follows."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eigenclean.cli.console import mention
+
+_FLAGS = {  # option of a source in the program and in summary.json: on the command line
+    "labels": "--labels",
+    "label_column": "--label-column",
+    "feature_columns": "--feature-column",
+    "category_columns": "--category-column",
+    "leave_out": "--leave-out",
+    "id_column": "--id-column",
+    "text_column": "--text-column",
+    "image_column": "--image-column",
+    "image_root": "--image-root",
+}
+IMAGES = ("image_column", "image_root")  # options that `patch` and `train` do not have
+
+
+def say_next(*words: object) -> None:
+    """Print the command that usually follows, quoted as a shell needs it."""
+    mention(f"Next: {shlex.join(str(word) for word in words)}")
+
+
+def source_words(source: object, options: Mapping[str, Any], *, without: Sequence[str] = ()) -> list[str]:
+    """A source and how it is opened, as words of a command line.
+
+    >>> source_words("x.csv", {"label_column": "y", "leave_out": ["a", "b"], "labels": None})
+    ['x.csv', '--label-column', 'y', '--leave-out', 'a', '--leave-out', 'b']
+    """
+    words = [str(source)]
+    for option, flag in _FLAGS.items():
+        value = options.get(option)
+        if value is None or option in without:
+            continue
+        for item in value if isinstance(value, list | tuple) else [value]:
+            words += [flag, str(item)]
+    return [*words, "--follow-links"] if options.get("follow_links") else words
+
+
+def recorded_source(summary: Mapping[str, Any], *, without: Sequence[str] = IMAGES) -> list[str] | None:
+    """The source in the summary of a run, as words of a command line; None if it was no file."""
+    record = summary.get("source")
+    if not isinstance(record, Mapping) or not isinstance(record.get("name"), str) or record.get("in_memory"):
+        return None
+    return source_words(record["name"], record, without=without)
+
+
+def beside(source: str, ending: str) -> str:
+    """A name beside that of a file, with another ending of its stem: ``x.csv`` and "-fixed" give ``x-fixed.csv``.
+
+    >>> beside("data/x.csv.gz", "-fixed"), beside("photos", "-fixed")
+    ('data/x-fixed.csv.gz', 'photos-fixed')
+    """
+    path = Path(source)
+    stem, dot, suffix = path.name.partition(".")
+    return str(path.with_name(f"{stem}{ending}{dot}{suffix}")) if stem else f"{source}{ending}"

@@ -1,0 +1,1 @@
+"""How the progress of long work is shown: bars in a terminal or a notebook, lines in a log."""

@@ -1,0 +1,158 @@
+"""Every command ends with the exact command that usually follows, and that command works."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import pytest
+
+from eigenclean.cli.completion import KINDS
+from eigenclean.noise import add_noise
+from eigenclean.patch import Patch
+from eigenclean.review import Review
+from eigenclean.review.store import KEEP, RELABEL, Change
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with a name that a shell would split, and wrong labels in it."""
+    monkeypatch.chdir(tmp_path)
+    right = np.arange(240) % 3
+    columns = np.random.default_rng(0).normal(size=(240, 3)) + 6 * np.eye(3)[right]
+    names = np.array(["ant", "bee", "cat"])
+    frame = pd.DataFrame(columns, columns=["width", "height", "mass"]).assign(
+        kind=names[add_noise(right, rate=0.1)]
+    )
+    frame.to_csv("my data.csv", index=False)
+    frame.assign(kind=names[right]).to_csv("right.csv", index=False)
+    return tmp_path
+
+
+def next_words(err: str) -> list[str]:
+    """The command in the last line."""
+    last = err.splitlines()[-1]
+    assert last.startswith("Next: eigenclean ")
+    return shlex.split(last)[2:]
+
+
+def test_the_walk_follows_its_own_advice(cli: Cli, folder: Path) -> None:
+    ran = cli("detect", "my data.csv", "--label-column", "kind", "--method", "knn", "--out", "a run")
+    assert next_words(ran.err) == ["review", "a run"]
+    review = Review.open("a run")
+    first, second = review.suspects.ids[:2]
+    labels = dict(zip(review.suspects.verdict.ids.tolist(), review.suspects.verdict.labels.tolist(), strict=True))
+    other = {"ant": "bee", "bee": "cat", "cat": "ant"}
+    changes = [Change(first, labels[first], KEEP), Change(second, labels[second], RELABEL, other[labels[second]])]
+    review.store.record(changes, reviewer="Ada", action="1")
+    review.close()
+    ran = cli("review", "a run", "--patch", "patch.jsonl")
+    diff = next_words(ran.err)
+    assert diff == ["patch", "diff", "my data.csv", "--label-column", "kind", "patch.jsonl"]
+    ran = cli(*diff)
+    apply = next_words(ran.err)
+    assert apply[:2] == ["patch", "apply"] and apply[-2:] == ["--out", "my data-fixed.csv"]
+    ran = cli(*apply)
+    assert ran.code == 0
+    again = next_words(ran.err)
+    assert again == ["detect", "my data-fixed.csv", "--label-column", "kind", "--out", "run-fixed"]
+    assert cli(*again, "--method", "knn").code == 0
+    assert next_words(cli(*diff).err)[:2] == ["patch", "apply"]  # the original is as it was
+    assert next_words(cli("patch", "show", "patch.jsonl").err) == ["patch", "diff", "SOURCE", "patch.jsonl"]
+    assert len(Patch.load("patch.jsonl")) == 2
+
+
+def test_a_gate_that_failed_and_one_that_passed(cli: Cli, folder: Path) -> None:
+    column = ["--label-column", "kind", "--method", "knn"]
+    ran = cli("check", "my data.csv", *column, "--max-noise", "0.01")
+    assert ran.code == 1
+    assert next_words(ran.err) == ["detect", "my data.csv", "--label-column", "kind", "--out", "run"]
+    ran = cli("check", "my data.csv", *column, "--max-noise", "0.9")
+    assert next_words(ran.err) == ["train", "my data.csv", "--label-column", "kind", "--out", "model"]
+
+
+@pytest.mark.parametrize("name", ["run", "run/verdict.parquet", "run/summary.json", "run/report.html"])
+def test_a_finished_run_is_not_judged_again(
+    cli: Cli, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("detect", "my data.csv", "--label-column", "kind", "--method", "knn", "--out", "run").code == 0
+    monkeypatch.setattr("eigenclean.workflows.check.check_source", None)
+    ran = cli("check", name, "--max-noise", "0.01")
+    assert ran.code == 1
+    assert next_words(ran.err) == ["review", "run"]
+    ran = cli("check", name, "--max-noise", "0.9")
+    assert ran.code == 0
+    assert next_words(ran.err) == ["train", "my data.csv", "--label-column", "kind", "--out", "model"]
+
+
+def test_where_nothing_is_flagged_the_run_is_checked(cli: Cli, folder: Path) -> None:
+    ran = cli("detect", "right.csv", "--method", "knn", "--threshold", "0", "--out", "run")
+    assert next_words(ran.err) == ["check", "run"]
+
+
+def test_the_only_label_column_is_found_and_named(cli: Cli, folder: Path) -> None:
+    ran = cli("detect", "my data.csv", "--method", "knn", "--out", "run")
+    assert ran.code == 0
+    assert (
+        "labels: the column 'kind', the only one that can hold labels; choose another with --label-column"
+        in ran.err
+    )
+    ran = cli("check", "run")
+    assert "--label-column kind" in ran.err or next_words(ran.err) == ["review", "run"]
+
+
+def test_noise_and_json(cli: Cli, folder: Path) -> None:
+    ran = cli("noise", "wine", "--out", "noisy.npz")
+    assert next_words(ran.err) == ["detect", "noisy.npz", "--out", "run"]
+    assert "Next:" not in cli("noise", "wine", "--out", "noisy.npz", "--json").err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_explain_their_entries(cli: Cli, kind: str) -> None:
+    lines = cli("list", kind).out.splitlines()
+    if kind in ("detectors", "recipes", "encoders"):
+        assert all(len(line.split(maxsplit=1)[1]) > 15 for line in lines)
+    assert not any("`" in line or line.endswith(".") for line in lines)
+
+
+def test_the_bare_command_is_help_that_can_be_read(cli: Cli) -> None:
+    for arguments in ([], ["patch"]):
+        ran = cli(*arguments)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.startswith("Usage: eigenclean") and ran.out.count("\n") > 8
+    assert "..." not in cli().out.partition("Commands:")[2]
+
+
+def test_cleanlab_is_called_confident(cli: Cli, folder: Path) -> None:
+    ran = cli("detect", "wine", "--method", "cleanlab", "--out", "run")
+    assert ran.code == 2
+    assert ran.err == "eigenclean: detector: the method of cleanlab is called 'confident' here: take that name\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "completed"),
+    [
+        ("eigenclean de", 1, ["demo", "detect"]),
+        ("eigenclean detect x --method fine", 4, ["fine", "fine-relative"]),
+        ("eigenclean list enc", 2, ["encoders"]),
+        ("eigenclean detect x --encoder word", 4, ["wordllama"]),
+    ],
+)
+def test_the_shell_completes(
+    cli: Cli,
+    words: str,
+    number: int,
+    completed: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("_EIGENCLEAN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(number))
+    with pytest.raises(SystemExit):
+        cli()
+    assert capfd.readouterr().out.split() == completed
