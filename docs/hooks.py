@@ -231,7 +231,8 @@ def encoders_page(results: Path) -> str:
         "## trained",
         "",
         "`--encoder 'trained?net=small-cnn&epochs=5&size=32&seed=0'`: what a network sees before its last layer "
-        "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper.",
+        "after learning the given labels for a few epochs, of images or of feature vectors, as in the paper. "
+        "`'trained?folds=3'`: logits of three networks, each for the rows whose labels it has not seen.",
         *_directive(TRAINED_ENCODER, heading_level=3),
     ]
     return "\n".join(lines) + "\n"

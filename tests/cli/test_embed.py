@@ -179,9 +179,23 @@ def test_features_of_a_network_trained_on_the_labels(cli: Callable[..., Any], ph
         "detect", "digits", "--encoder", "trained?net=linear", "--out", tmp_path / "d", "--no-report", "--json"
     )
     assert json.loads(done.out)["n_samples"] == 1797
-    for wrong, words in (("trained:x", "takes no model"), ("trained?epoch=2", "did you mean 'epochs'")):
+    wrong_encoders = {
+        "trained:x": "takes no model",
+        "trained?epoch=2": "did you mean 'epochs'",
+        "trained?folds=1": "folds must be from 2 to the number of rows, 1797, got 1",
+    }
+    for wrong, words in wrong_encoders.items():
         done = cli("detect", "digits", "--encoder", wrong, "--out", tmp_path / "no")
         assert done.code == 2 and words in done.err
+
+
+def test_networks_that_have_not_seen_the_label(cli: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the train extra")
+    encoder = ["--encoder", "trained?net=linear&epochs=4&folds=3", "--device", "cpu"]
+    options = ["--method", "fine", "--out", tmp_path / "run", "--no-report", "--json"]
+    told = json.loads(cli("detect", "wine", *encoder, *options).out)
+    assert told["n_samples"] == 178 and told["embedding"]["folds"] == 3
+    assert not any("by heart" in caution for caution in told.get("cautions", []))
 
 
 def test_the_list_has_them_all(cli: Callable[..., Any]) -> None:

@@ -3,12 +3,13 @@
 import copy
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, check_two_classes, encode_labels
-from eigenclean.errors import EigencleanError, InvalidData
+from eigenclean.arrays import Array, Ints, check_two_classes, encode_labels
+from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.features.embedding import Skipped
 from eigenclean.features.source import EmbeddedSource
@@ -20,10 +21,12 @@ from eigenclean.sources.raw import RawSource
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 
 NAME = "trained"
-OPTIONS = ("net", "epochs", "size", "seed")
+OPTIONS = ("net", "epochs", "size", "seed", "folds")
 # Enough to learn the classes, too few to memorise wrong labels; a head on good features learns faster.
 EPOCHS_ON_IMAGES = 5
 EPOCHS_ON_VECTORS = 2
+# With folds a network never sees the labels of the rows that it describes, so it may learn for longer.
+FOLDED_EPOCHS = 10
 _DEFAULT_SIZE = 32  # pixels, for images of different sizes
 _THREADS = 8
 
@@ -38,8 +41,13 @@ def trained_features(
     device: str | None = None,
     net_options: Mapping[str, Any] | None = None,
     scale: bool = True,
+    folds: int | None = None,
 ) -> Array:
     """Features of a network that is trained on these labels for a few epochs; equal seeds give equal features.
+
+    With ``folds``, as many networks are trained, each without one fold of the rows, and the features of a row are
+    the logits of the network that has not seen its label: it cannot know a wrong one by heart, however long it
+    learns.
 
     Args:
         inputs: images or vectors, as for `RobustClassifier`.
@@ -50,6 +58,7 @@ def trained_features(
         device: "cpu", or None for the best there is.
         net_options: options of the network.
         scale: standardise the inputs first.
+        folds: number of networks that each leave a part of the rows out; None trains one network on all rows.
 
     >>> rng = np.random.default_rng(0)
     >>> trained_features(rng.normal(size=(40, 6)), np.arange(40) % 2, device="cpu").shape
@@ -70,21 +79,39 @@ def trained_features(
         raise InvalidData(f"encoder trained: the net {name} needs images, got vectors; take mlp or linear")
     classes, codes = encode_labels(labels)
     check_two_classes(classes, by="encoder trained")
+    if folds is not None and not 2 <= folds <= len(codes):
+        raise InvalidOption(
+            f"encoder trained: folds must be from 2 to the number of rows, {len(codes)}, got {folds}"
+        )
     spec = InputSpec.fit(array, "measured")
-    pool = (
-        spec.pool(array, codes, classes)
-        if scale
-        else Pool.from_arrays(np.asarray(array, np.float32), codes, classes)
-    )
     options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
-    n_epochs = epochs or (EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS)
-    plan = recipe("standard", warm_up=1, epochs=n_epochs)
-    engine = Engine(
-        plan, lambda: make_net(name, spec.shape, len(classes), **options), pool, seed=seed, device=device
-    ).fit()
-    features, _ = network_outputs(engine.networks[0], engine.pool, features=True)
-    assert features is not None
-    return np.asarray(features.float().cpu().numpy())
+    default_epochs = FOLDED_EPOCHS if folds else EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS
+    plan = recipe("standard", warm_up=1, epochs=epochs or default_epochs)
+
+    def make_pool(rows: Ints | None) -> Pool:
+        chosen, given = (array, codes) if rows is None else (take_rows(array, rows), codes[rows])
+        if not scale:
+            return Pool.from_arrays(np.asarray(chosen, np.float32), given, classes)
+        scaled: Pool = spec.pool(chosen, given, classes)
+        return scaled
+
+    def train(rows: Ints | None) -> Engine:
+        network = partial(make_net, name, spec.shape, len(classes), **options)
+        return Engine(plan, network, make_pool(rows), seed=seed, device=device).fit()
+
+    if folds is None:
+        engine = train(None)
+        features, _ = network_outputs(engine.networks[0], engine.pool, features=True)
+        assert features is not None
+        return np.asarray(features.float().cpu().numpy())
+    fold = np.random.default_rng(seed).permutation(len(codes)) % folds
+    table, whole = np.empty((len(codes), len(classes)), dtype=np.float32), make_pool(None)
+    for number in range(folds):
+        left_out = np.flatnonzero(fold == number)
+        engine = train(np.flatnonzero(fold != number))
+        _, logits = network_outputs(engine.networks[0], whole, rows=left_out)
+        table[left_out] = (logits - logits.mean(dim=1, keepdim=True)).cpu().numpy()
+    return table
 
 
 def embed_by_training(

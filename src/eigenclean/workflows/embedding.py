@@ -45,9 +45,14 @@ class EmbeddingOptions:
         return self.encoder is not None or isinstance(source, RawSource) or source.embeds_texts
 
     @property
-    def saw_labels(self) -> bool:
+    def trains(self) -> bool:
         """Whether the features are those of a network that is trained on the labels to be judged."""
         return self.encoder is not None and parse(self.encoder)[0] == TRAINED
+
+    @property
+    def saw_labels(self) -> bool:
+        """Whether that network has seen the label of the very row that it describes: not with folds."""
+        return self.trains and "folds" not in parse(self.encoder or "")[2]
 
     def record(self, embedded: EmbeddedSource) -> dict[str, Any] | None:
         """How to compute the same features again, for ``summary.json``; None for features of a trained network."""
@@ -74,7 +79,7 @@ def embed(source: Source, options: EmbeddingOptions, *, notify: Notify = ignore)
     name = options.encoder
     if name is not None:
         check_name(parse(name)[0], [AUTO, *encoder_names()], by="eigenclean", what="encoder")
-    if name is not None and options.saw_labels:
+    if name is not None and options.trains:
         embedded = _embed_by_training(source, name, options)
     else:
         if name in (None, AUTO):
