@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-from eigenclean.cli.completion import KINDS
+from eigenclean.cli.hints.completion import KINDS
 from eigenclean.noise import add_noise
 from eigenclean.patch import Patch
 from eigenclean.review import Review

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.completion import names_of
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.next_steps import IMAGES, recorded_source, say_next, source_words
+from eigenclean.cli.hints.completion import names_of
+from eigenclean.cli.hints.next_steps import IMAGES, recorded_source, say_next, source_words
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
 

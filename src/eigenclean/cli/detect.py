@@ -8,10 +8,10 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.annotators import print_annotators
-from eigenclean.cli.completion import names_of
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.next_steps import say_next
+from eigenclean.cli.hints.completion import names_of
+from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
 

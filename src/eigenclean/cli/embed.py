@@ -8,7 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.next_steps import say_next
+from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.errors import InvalidOption
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.completion import KINDS, complete, table_of
 from eigenclean.cli.console import print_json, say
-from eigenclean.cli.next_steps import say_next
+from eigenclean.cli.hints.completion import KINDS, complete, table_of
+from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.names import check_name
 
 _FOLLOWED_BY = {  # the command that takes the name

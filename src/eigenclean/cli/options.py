@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenclean.cli.completion import names_of
+from eigenclean.cli.hints.completion import names_of
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.next_steps import beside, say_next, source_words
+from eigenclean.cli.hints.next_steps import beside, say_next, source_words
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:

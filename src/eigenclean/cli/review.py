@@ -8,7 +8,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
-from eigenclean.cli.next_steps import recorded_source, say_next
+from eigenclean.cli.hints.next_steps import recorded_source, say_next
 
 
 def review(

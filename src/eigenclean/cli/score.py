@@ -7,7 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, table
-from eigenclean.cli.next_steps import say_next
+from eigenclean.cli.hints.next_steps import say_next
 
 
 def score(

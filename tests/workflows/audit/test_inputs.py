@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from eigenclean import audit
+from eigenclean import Audit, audit
 from eigenclean.arrays import Array
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 
@@ -122,3 +122,27 @@ def test_a_mistake_is_one_sentence(name: str, tmp_path: Path, monkeypatch: pytes
         call()
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def raters() -> pd.DataFrame:
+    """Labels by three annotators, of whom the last is wrong about the first six rows."""
+    right = np.array(["ant", "bee", "cat"])[np.arange(90) % 3]
+    wrong = np.where(np.arange(90) < 6, np.roll(right, 1), right)
+    return FRAME.drop(columns="species").assign(rater_a=right, rater_b=right, rater_c=wrong)
+
+
+@pytest.mark.parametrize("form", ["pattern", "long", "matrix"])
+def test_several_annotators(form: str, tmp_path: Path) -> None:
+    frame = raters()
+    names = ["rater_a", "rater_b", "rater_c"]
+    if form == "matrix":
+        result = audit(annotators=frame[names].to_numpy())
+    elif form == "long":
+        rows = frame[names].assign(id=np.arange(90)).melt("id", var_name="who", value_name="label")
+        result = audit(rows, annotators="who")
+    else:
+        result = audit(frame[names], annotators="rater_*")
+    assert result.verdict.labels[:6].tolist() == frame["rater_a"][:6].tolist()
+    folder = result.save(tmp_path / "run")
+    assert (folder / "annotators.parquet").is_file() and (folder / "annotations.parquet").is_file()
+    assert "annotators" in Audit.load(folder).summary

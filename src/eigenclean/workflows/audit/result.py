@@ -14,11 +14,11 @@ from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.files import json_text, parse_json, write_text
 from eigenclean.patch import Patch
 from eigenclean.paths import inside
-from eigenclean.publication import finish_publication, publication, read_together
+from eigenclean.publication import finish_publication, is_published, publication, read_together
 from eigenclean.report.run_folder import ENCODING, REPORT, results_folder
 from eigenclean.review.store import FILE as DECISIONS
 from eigenclean.sources import Source, open_source, reopen
-from eigenclean.verdict import FILE, SUMMARY, Verdict, write_verdict
+from eigenclean.verdict import CSV, FILE, SUMMARY, Verdict, write_verdict
 from eigenclean.workflows.audit.display import audit_html
 from eigenclean.workflows.audit.plot import plot_audit
 from eigenclean.workflows.audit.proposal import propose_patch
@@ -198,12 +198,11 @@ class Audit:
         with results_folder(path) as folder:
             if folder.resolve() == self.folder.resolve():
                 return folder
-            with publication(folder, removes=[REPORT, REPORT_DATA, ENCODING]) as staging:
+            with publication(folder, removes=[CSV, REPORT, REPORT_DATA, ENCODING]) as staging:
                 write_verdict(self.verdict, staging, json_text(self.summary))
-                for name in (REPORT, REPORT_DATA, ENCODING):
-                    file = inside(self.folder, name, by="save")
-                    if file.is_file():
-                        shutil.copyfile(file, staging / name)
+                for name in sorted(os.listdir(self.folder)):
+                    if name not in (FILE, SUMMARY) and is_published(self.folder / name):
+                        shutil.copyfile(inside(self.folder, name, by="save"), staging / name)
             decisions = inside(self.folder, DECISIONS, by="save")
             if decisions.is_file() and not (folder / DECISIONS).exists():
                 shutil.copyfile(decisions, folder / DECISIONS)

@@ -68,7 +68,9 @@ def audit(
         features: columns of features, patterns of them, or an array with one row per label.
         pred_probs: probabilities that a model of yours predicted out of sample: array, frame or file. They count
             beside the features, or alone.
-        annotators: columns of labels by one annotator each, or patterns; or a matrix of labels, rows x annotators.
+        annotators: columns of labels by one annotator each: a list of names or a pattern such as "rater_*"; the
+            name of the column that names the annotator, in a table with one row per label; or a matrix of labels,
+            rows x annotators.
         groups: column that says which rows belong together (a scene, a patient, a user), or one value per row:
             they are judged by other groups.
         ids: column of unique ids, or the ids.
@@ -97,15 +99,17 @@ def audit(
     """
     rules = (threshold, max_false_flags, budget)
     decision = None if all(rule is None for rule in rules) else Decision(threshold, max_false_flags, budget)
+    names_annotator = isinstance(annotators, str) and not set(annotators) & set("*?[")
     reading = SourceOptions(
         category_columns=_as_list(category),
         leave_out=_as_list(leave_out),
         image_root=None if image_root is None else Path(image_root),
         split=split,
-        annotator_columns=_as_list(annotators) if is_column(annotators) else None,
+        annotator_columns=_as_list(annotators) if is_column(annotators) and not names_annotator else None,
+        annotator_column=annotators if names_annotator else None,
         group_column=groups if isinstance(groups, str) else None,
     )
-    if annotators is not None and reading.annotator_columns is None:
+    if annotators is not None and not is_column(annotators):
         if label is not None:
             raise InvalidOption("audit: annotators are the labels; leave out label")
         label = annotators

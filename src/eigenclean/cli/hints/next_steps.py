@@ -17,8 +17,12 @@ _FLAGS = {  # option of a source in the program and in summary.json: on the comm
     "text_column": "--text-column",
     "image_column": "--image-column",
     "image_root": "--image-root",
+    "annotator_columns": "--annotator-columns",
+    "annotator_column": "--annotator-column",
+    "group_column": "--group-column",
 }
-IMAGES = ("image_column", "image_root")  # options that `patch` and `train` do not have
+# Options that `patch` and `train` do not have.
+IMAGES = ("image_column", "image_root", "annotator_columns", "annotator_column", "group_column")
 
 
 def say_next(*words: object) -> None:

@@ -1,0 +1,1 @@
+"""What helps to type the next command: the line "Next:", and completion in the shell."""
