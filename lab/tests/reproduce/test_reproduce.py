@@ -16,9 +16,12 @@ from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.profiles import IMAGES, PAPER, PROFILES, SMALL, SMOKE
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.released_code import (
+    CHAINED,
     DEVIATIONS,
     NOT_IMPLEMENTED,
+    REDRAWN,
     released_deviations,
+    task_in,
     with_deviations,
 )
 from eigenclean_lab.reproduce.suite import PaperSuite, task_key
@@ -87,7 +90,7 @@ def test_printed_numbers_are_all_in_a_row_and_a_column_of_their_table() -> None:
 def test_tables_that_show_the_same_share_their_cells() -> None:
     assert list(tasks_of(EXPERIMENTS["fig7"])) == list(tasks_of(EXPERIMENTS["table6"]))
     one, six = (set(tasks_of(EXPERIMENTS[name])) for name in ("table1", "table6"))
-    assert len(one & six) == 16  # standard and FINE
+    assert len(one & six) == 24  # standard and FINE
     assert set(tasks_of(EXPERIMENTS["table4"])) < set(tasks_of(EXPERIMENTS["fig3c"]))
     assert set(tasks_of(EXPERIMENTS["fig6"])) < set(tasks_of(EXPERIMENTS["table2"]))
     fine = Task(method_spec("train", "fine"), "cifar10", "symmetric:0.8")
@@ -146,7 +149,7 @@ def test_every_deviation_concerns_the_recipe_it_is_measured_on_and_changes_somet
         else:
             assert with_deviations(plain, [name]) != plain
             assert with_deviations(plain, [name]).epochs == plain.epochs
-    assert about_the_run == ["redrawn-noise", "test-selection", "augmented-features"]
+    assert about_the_run == ["redrawn-noise", "test-selection", "augmented-features", "chained-flips"]
     rows = {row.name: row for row in EXPERIMENTS["discrepancies"].rows}
     assert sum(row.against is not None for row in rows.values()) == len(DEVIATIONS)
     assert all(row.against in rows for row in rows.values() if row.against is not None)
@@ -157,13 +160,46 @@ def test_deviations_and_reasons_cover_all_fourteen_discrepancies() -> None:
     assert {f"A.3, {number}" for number in range(1, 15)} <= items
 
 
+def test_chained_flips_concern_asymmetric_labels_of_cifar10_only() -> None:
+    spec = replace(method_spec("train", "fine"), emulate=(REDRAWN, CHAINED))
+    for column in runner.as_released(EXPERIMENTS["table1"]).columns:
+        expected = (REDRAWN, CHAINED) if column.name == "C10 A40" else (REDRAWN,)
+        assert task_in(spec, column).spec.emulate == expected
+    assert CHAINED in released_deviations(recipe("elr")) and CHAINED not in released_deviations(
+        recipe("f-dividemix")
+    )
+
+
+def test_longremix_averages_losses_at_90_percent() -> None:
+    for rate, average in ((0.9, 5), (0.8, 1)):
+        task = Task(method_spec("train", "longremix", validated=False), "cifar10", f"symmetric:{rate}")
+        chosen = make_recipe(task, PAPER.data("train", "cifar10"))
+        assert [chosen.stages[number].select.to_dict()["average"] for number in (1, 3)] == [average, average]
+        assert chosen.stages[1].select.to_dict()["window"] == 5
+
+
+def test_every_c100_column_stands_on_cifar_100() -> None:
+    for profile in (PAPER, SMALL):
+        for kind in ("train", "judge"):
+            assert profile.data(kind, "cifar100").source.startswith("cifar100")
+            assert profile.data(kind, "banking77").source == "banking77"
+    named = [column for one in EXPERIMENTS.values() for column in one.columns]
+    assert all(("C100" in column.name) == (column.data == "cifar100") for column in named)
+    assert all(("banking77" in column.name) == (column.data == "banking77") for column in named)
+    assert not any(
+        "banking77" in name for one in EXPERIMENTS.values() for table in one.paper.values() for _, name in table
+    )
+
+
 def test_as_released_leaves_other_methods_alone() -> None:
     for name in RECIPES:
         deviations = released_deviations(recipe(name))
-        assert bool(deviations) == (name == "fine" or name.startswith("f-") or name.endswith("+fine"))
+        by_fine = name == "fine" or name.startswith("f-") or name.endswith("+fine")
+        assert bool(set(deviations) - {CHAINED}) == by_fine
     assert all(DEVIATIONS[name].family == "released" for name in released_deviations(recipe("fine")))
     changed = runner.as_released(EXPERIMENTS["table1"])
-    assert [bool(row.specs[0].emulate) for row in changed.rows] == [False] * 7 + [True] * 2
+    assert [len(row.specs[0].emulate) > 1 for row in changed.rows] == [False] * 7 + [True] * 2
+    assert all(CHAINED in row.specs[0].emulate for row in changed.rows)
 
 
 # Cells.
@@ -246,7 +282,7 @@ def test_rows_and_columns_can_be_chosen() -> None:
 
 def test_cells_of_one_network_stay_together() -> None:
     groups = runner.share_networks(runner.requests_for(EXPERIMENTS["fig5"], Context("smoke"), [0]))
-    assert [len(group) for group in groups] == [6] * 12
+    assert [len(group) for group in groups] == [6] * 15
     assert all(len({(cell.task["data"], cell.task["noise"]) for cell in group}) == 1 for group in groups)
 
 

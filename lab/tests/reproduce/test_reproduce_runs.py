@@ -19,11 +19,11 @@ from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure import trained_features, training
-from eigenclean_lab.reproduce.profiles import PAPER, SMOKE, Data
+from eigenclean_lab.reproduce.profiles import PAPER, SMALL, SMOKE, Data
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
-from eigenclean_lab.store import Cell
+from eigenclean_lab.store import Cell, MissingData
 
 DIGITS: Data = SMOKE.training["cifar10"]
 HERE = Context("smoke", device="cpu")
@@ -48,6 +48,43 @@ def test_both_parts_are_noisy_each_by_its_own_draw() -> None:
     again = make_case(DIGITS, "symmetric:0.5", 0, None, validated=True)
     other = make_case(DIGITS, "symmetric:0.5", 1, None, validated=True)
     assert case.noise_hash() == again.noise_hash() != other.noise_hash()
+
+
+def hundred(folder: Path) -> list[str]:
+    """A file like that of CIFAR-100's features, with names of classes, whose alphabetical order is official."""
+    names = [f"{first}{second}" for first in "abcdefghij" for second in "klmnopqrst"]
+    labels = np.array(names * 40)[np.random.default_rng(0).permutation(4000)]
+    arrays = {"train_features": np.ones((4000, 3), np.float16), "train_labels": labels,
+              "test_features": np.ones((100, 3), np.float16), "test_labels": np.array(names)}  # fmt: skip
+    np.savez(folder / "cifar100_lite1_25k.npz", **arrays)  # type: ignore[arg-type]
+    return names
+
+
+def test_asymmetric_noise_of_cifar_100_counts_classes_alphabetically(tmp_path: Path) -> None:
+    names = hundred(tmp_path)
+    case = make_case(SMALL.training["cifar100"], "asymmetric:0.4", 0, tmp_path, validated=False)
+    assert case.truth is not None and case.noise_rate == pytest.approx(0.4, abs=0.03)
+    wrong = case.labels != case.truth.labels
+    for right, given in zip(case.truth.labels[wrong].tolist(), case.labels[wrong].tolist(), strict=True):
+        index = names.index(right)
+        assert names.index(given) == index // 5 * 5 + (index + 1) % 5
+    assert len(case.test[1]) == 100 and case.inputs.dtype == np.float32
+    with pytest.raises(MissingData, match=r"needs cifar100_lite1_25k.npz in the folder that --data"):
+        make_case(SMALL.training["cifar100"], "symmetric:0.5", 0, None, validated=True)
+
+
+def test_chained_flips_leave_fewer_labels_wrong() -> None:
+    rates = []
+    for chained in (False, True):
+        data = replace(DIGITS, asymmetric={"kind": "asymmetric", "map": "cifar10"})
+        case = make_case(data, "asymmetric:0.4", 0, None, validated=True, chained=chained)
+        assert case.noise_rate is not None
+        rates.append(case.noise_rate)
+    assert rates[0] == pytest.approx(0.2, abs=0.01) and rates[1] == pytest.approx(0.184, abs=0.01)
+    pairs = [
+        make_case(DIGITS, "asymmetric:0.4", 0, None, validated=True, chained=chained) for chained in (False, True)
+    ]
+    assert pairs[0].noise_hash() == pairs[1].noise_hash()  # pair noise changes no label twice
 
 
 def test_people_have_their_own_noise_and_instances_theirs() -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenclean_lab.reproduce.profiles import Profile
+from eigenclean_lab.reproduce.released_code import task_in
 from eigenclean_lab.reproduce.suite import task_key, task_record
-from eigenclean_lab.reproduce.values import Experiment, Metric, Number, Row, Setting, Task
+from eigenclean_lab.reproduce.values import Experiment, Metric, Number, Row, Setting
 from eigenclean_lab.store import Cell
 
 Key = tuple[str, str, str]  # row, column, metric or kind
@@ -23,6 +24,7 @@ class Entry:
         against: mean of the row that this one is compared with; None when it is the paper that it is compared with.
         seeds: how many.
         note: why nothing was measured.
+        is_papers: whether data and networks are the paper's: elsewhere the difference to its number says nothing.
     """
 
     paper: Number | None
@@ -30,11 +32,13 @@ class Entry:
     against: float | None = None
     seeds: int = 0
     note: str = ""
+    is_papers: bool = True
 
     @property
     def difference(self) -> float | None:
-        """Measured minus the paper's, or minus the row it belongs to."""
-        base = self.against if self.against is not None else None if self.paper is None else self.paper.mean
+        """Measured minus the row it belongs to, or minus the paper's number where that can be compared."""
+        printed = self.paper.mean if self.paper is not None and self.is_papers else None
+        base = self.against if self.against is not None else printed
         return None if base is None or self.measured is None else self.measured.mean - base
 
 
@@ -46,11 +50,13 @@ class Table:
         experiment: rows, columns and metrics.
         entries: by row, column and metric.
         cells: by row, column and kind, one for each seed.
+        is_papers: whether data and networks are the paper's.
     """
 
     experiment: Experiment
     entries: Mapping[Key, Entry]
     cells: Mapping[Key, list[Cell]]
+    is_papers: bool = True
 
     @property
     def is_measured(self) -> bool:
@@ -84,11 +90,12 @@ def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> 
             for metric in experiment.metrics:
                 members = _cells_of(row, column, metric, by_task, profile)
                 placed[row.name, column.name, metric.kind] = members
-                entries[row.name, column.name, metric.key] = _entry(experiment, row, column, metric, members)
+                entry = _entry(experiment, row, column, metric, members)
+                entries[row.name, column.name, metric.key] = replace(entry, is_papers=profile.is_papers)
     for row in experiment.rows:
         if row.against is not None:
             _compare_rows(entries, experiment, row.name, row.against)
-    return Table(experiment, entries, placed)
+    return Table(experiment, entries, placed, profile.is_papers)
 
 
 def values(cells: Iterable[Cell], metric: Metric) -> dict[int, float]:
@@ -119,7 +126,7 @@ def _cells_of(
 ) -> list[Cell]:
     for spec in row.specs:
         if spec.kind == metric.kind:
-            task = Task(spec, column.data, column.noise)
+            task = task_in(spec, column)
             cells = by_task.get(_key(task_record(task, profile)), [])
             return [cell for cell in cells if cell.key == task_key(task, profile, cell.seed)]
     return []

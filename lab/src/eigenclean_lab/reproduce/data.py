@@ -1,8 +1,9 @@
 """The data of a cell: samples with noisy labels, some of them held out, and right labels to test on."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
+from eigenclean.files import reading_arrays
 from eigenclean.noise import Noise, corrupt, parse_noise
 from eigenclean.sources import Source, open_source
 from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality.data.embeddings import load_banking77
 from eigenclean_lab.bench.training.settings import TrainingSetting
+from eigenclean_lab.data_folder import data_file
 from eigenclean_lab.reproduce.profiles import PEOPLE, Data
 from eigenclean_lab.store import MissingData
 
@@ -66,21 +69,30 @@ class Case:
 
 
 def make_case(
-    data: Data, noise: str, seed: int, folder: Path | None, *, validated: bool, draw: int | None = None
+    data: Data,
+    noise: str,
+    seed: int,
+    folder: Path | None,
+    *,
+    validated: bool,
+    draw: int | None = None,
+    chained: bool = False,
 ) -> Case:
     """The draw for this seed; `MissingData` says what is needed.
 
     Samples are split by their right labels, then each part gets noise from its own random stream. Another ``draw``
-    splits the same samples differently and makes other labels wrong.
+    splits the same samples differently and makes other labels wrong. ``chained``: asymmetric noise as the released
+    loops make it, in which a changed label can be changed again.
     """
     drawn = seed if draw is None else draw
     if ":" in data.source:
-        return _published(data, noise, drawn, folder, validated)
+        return _published(data, noise, drawn, folder, validated, chained)
     people = data.people if noise == PEOPLE else None
     recorded = None if people is None or ":" in people else people
     most = 10**9 if data.samples is None else data.samples
-    whole = (_texts if data.source == "banking77" else _rows)(data.source, recorded, folder, seed, most)
+    whole = _LOADERS.get(data.source, _rows)(data.source, recorded, folder, seed, most)
     planted = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
+    planted = _chained(planted) if chained else planted
     return _split_and_corrupt(whole, planted, drawn, validated)
 
 
@@ -97,6 +109,37 @@ def _texts(source: str, people: str | None, folder: Path | None, seed: int, most
     rows = np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])
     labels = texts.labels[rows]
     return Case(texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test]))
+
+
+def _hundred(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+    """Features of CIFAR-100's images: some to learn from, drawn by the seed, and all of those to test on."""
+    train, labels, test, test_labels = _read_cifar100(data_file(folder, "cifar100_lite1_25k.npz"))
+    rows = np.sort(np.random.default_rng([seed, 1]).permutation(len(labels))[:most])
+    return Case(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
+
+
+@lru_cache(maxsize=1)
+def _read_cifar100(path: Path) -> tuple[Array, ...]:
+    with reading_arrays(path, "train_features") as content:
+        return tuple(
+            np.asarray(content[f"{split}_{name}"], dtype=np.float32 if name == "features" else None)
+            for split in ("train", "test")
+            for name in ("features", "labels")
+        )
+
+
+_LOADERS: dict[str, Callable[[str, str | None, Path | None, int, int], Case]] = {
+    "banking77": _texts,
+    "cifar100": _hundred,
+}
+
+
+def _chained(noise: Noise | None) -> Noise | None:
+    """Asymmetric noise as the released loops make it; other noise as it is."""
+    if noise is None or noise.name != "asymmetric":
+        return noise
+    options = {field.name: getattr(noise, field.name) for field in fields(noise)}
+    return type(noise)(**{**options, "draw": "chained"})
 
 
 def _split_and_corrupt(whole: Case, noise: Noise | None, seed: int, validated: bool) -> Case:
@@ -123,14 +166,15 @@ def _rows_of(inputs: Any) -> Array:
 # The data sets themselves.
 
 
-def _published(data: Data, noise: str, seed: int, folder: Path | None, validated: bool) -> Case:
+def _published(data: Data, noise: str, seed: int, folder: Path | None, validated: bool, chained: bool) -> Case:
     train, val, test, imagenet = _splits(data, folder)
     inputs = as_inputs(train.images, by=_BY)
     own_test = _pair(test if test is not None else val)
     assert own_test is not None
     if noise != PEOPLE:
         whole = Case(inputs, train.labels, Truth(train.labels), None, own_test)
-        return _split_and_corrupt(whole, data.noise(noise), seed, validated)
+        planted = data.noise(noise)
+        return _split_and_corrupt(whole, _chained(planted) if chained else planted, seed, validated)
     # The labels came with the data and the right ones are unknown; those of the validation samples were checked.
     return Case(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
 

@@ -49,7 +49,7 @@ def _noise_options(task: Task, data: Data, noise_rate: float | None) -> dict[str
     if data.preset != paper:  # weights that were tuned for other networks do not apply
         of_noise.pop("lambda_u", None)
     if task.spec.method == "longremix":
-        of_noise.pop("window", None)  # its own means something else
+        of_noise["average"] = of_noise.pop("window", 1)  # its own window means something else
     if task.spec.method.startswith("elr") and (paper, kind) == ("cifar10", "asymmetric"):
         options |= {"beta": 0.9, "lambda_": 1.0}
     return {**options, **of_noise}

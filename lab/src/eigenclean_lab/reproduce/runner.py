@@ -13,9 +13,9 @@ from eigenclean.names import check_name
 from eigenclean.progress import track
 from eigenclean.train import recipe
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.released_code import released_deviations
+from eigenclean_lab.reproduce.released_code import released_deviations, task_in
 from eigenclean_lab.reproduce.suite import PaperSuite, command_for
-from eigenclean_lab.reproduce.values import Experiment, MethodSpec, Task
+from eigenclean_lab.reproduce.values import Experiment, MethodSpec
 from eigenclean_lab.store import Cell, Save, run_cells
 
 
@@ -66,7 +66,7 @@ def requests_for(
                     command = command_for(
                         experiment.name, context.profile, row.name, column.name, seed, as_released
                     )
-                    request = suite.new_request(Task(spec, column.data, column.noise), seed, command)
+                    request = suite.new_request(task_in(spec, column), seed, command)
                     requests.setdefault(request.identity, request)
     return list(requests.values())
 

@@ -15,7 +15,7 @@ from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import Case, make_case
 from eigenclean_lab.reproduce.profiles import Data
 from eigenclean_lab.reproduce.recipes import make_recipe
-from eigenclean_lab.reproduce.released_code import AUGMENTED, REDRAWN, TEST_SELECTION
+from eigenclean_lab.reproduce.released_code import AUGMENTED, CHAINED, REDRAWN, TEST_SELECTION
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Measured
 
@@ -26,7 +26,8 @@ _CURVES = ("f", "precision", "recall", "kept_fraction", "test_accuracy", "val_ac
 def measure_training(task: Task, seed: int, context: Context) -> Measured:
     """Train once; figures of the best and the last epoch, and curves over all epochs."""
     data = context.data(task)
-    case = make_case(data, task.noise, seed, context.folder, validated=task.spec.validated)
+    chained = CHAINED in task.spec.emulate
+    case = make_case(data, task.noise, seed, context.folder, validated=task.spec.validated, chained=chained)
     chosen = make_recipe(task, data, case.noise_rate)
     clock = TrainingClock()
     callbacks: list[Callback] = [clock, *_selection_callbacks(case)]
@@ -156,7 +157,13 @@ def _warm_up_on_other_noise(
 ) -> ContinueTraining:
     """The warm-up, on another split with other noise."""
     case = make_case(
-        data, task.noise, seed, context.folder, validated=task.spec.validated, draw=seed + _ANOTHER_DRAW
+        data,
+        task.noise,
+        seed,
+        context.folder,
+        validated=task.spec.validated,
+        draw=seed + _ANOTHER_DRAW,
+        chained=CHAINED in task.spec.emulate,
     )
     remember = RememberEngine()
     warm_up = replace(chosen, stages=chosen.stages[:1])

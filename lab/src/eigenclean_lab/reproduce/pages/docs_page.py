@@ -7,26 +7,32 @@ from eigenclean.files import write_text
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import Claim, claims
 from eigenclean_lab.reproduce.compare import Table, compare
+from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.pages.formatting import differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import stand_ins
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profiles import PAPER, SMALL, Profile
 from eigenclean_lab.reproduce.released_code import DEVIATIONS, NOT_IMPLEMENTED
-from eigenclean_lab.reproduce.suite import paper_store
+from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
 from eigenclean_lab.store import Cell
 
 _HEAD = """# The executable paper
 
 Every table, figure and theorem of *FINE Samples for Learning with Noisy Labels* (Kim, Ko, Cho, Choi, Yun; NeurIPS
-2021) is a command here: `eigenclean reproduce table1` runs its cells, prints paper | measured | difference, and
-writes a page with the figure. [How to run them](howto/reproduce.md). This page is generated from the files
-`results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files is a cell with its command,
-seed, noise hash, code version and numbers. No number here was typed by hand, and what was not measured is not here.
+2021) is a command here: `eigenclean reproduce table1` runs its cells, prints the paper's numbers beside the
+measured ones, and writes a page with the figure. [How to run them](howto/reproduce.md). This page is generated from
+the files `results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files is a cell with its
+command, seed, noise hash, code version and numbers. No number here was typed by hand, and what was not measured is
+not here.
 
 **Profiles.** `paper` takes the paper's data, networks and epochs and needs a GPU. `small` is real data with small
 networks, on two processors. Its accuracies are not comparable with the paper's: other images, other networks,
-minutes instead of hours. Rankings, differences and trends over the noise rate are. Deviations are those over seeds.
+minutes instead of hours. So the difference to the paper's number is printed for the profile `paper` only. Rankings,
+the sign of differences between methods, and trends over the noise rate can be compared. Columns C10 and C100 are
+CIFAR-10 and CIFAR-100; the paper has no numbers for banking77, which is under its own name. Deviations are those
+over seeds.
 """
+AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
 _CLAIMS = """
 ## What holds, and what does not
 
@@ -71,11 +77,27 @@ def _summary(stated: Sequence[tuple[str, Claim]], cells: dict[str, list[Cell]]) 
     rows = [f"| [{name}](#{name}) | {claim.sentence} | {_mark(claim)} | {claim.detail} |" for name, claim in stated]
     return [
         f"Measured cells: {counts}.",
+        *_age(cells),
         _CLAIMS,
         "| | The paper's sentence | Here | Numbers |",
         "|---|---|---|---|",
         *rows,
         "",
+    ]
+
+
+def _age(cells: dict[str, list[Cell]]) -> list[str]:
+    """A paragraph about cells that other code has measured, if there are some when the page is written."""
+    measured = [(name, cell) for name, of_profile in cells.items() for cell in of_profile if cell.is_measured]
+    suites = {name: PaperSuite(Context(name)) for name in cells}
+    older = sum(not cell.is_current(suites[name].request(cell)) for name, cell in measured)
+    if not older:
+        return []
+    return [
+        "",
+        f"{AGE} {older} of the {len(measured)} cells are of an earlier version of the code** and not measured "
+        "again since: a method that has changed meanwhile may do better or worse than its row says "
+        "([what was compared with the original code](explanation/originals.md)).",
     ]
 
 

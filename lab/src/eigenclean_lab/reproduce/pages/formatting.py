@@ -88,5 +88,5 @@ def _has_paper(table: Table, metric: Metric) -> bool:
 
 
 def _has_difference(table: Table, metric: Metric) -> bool:
-    paper = metric.comparable and _has_paper(table, metric)
+    paper = table.is_papers and metric.comparable and _has_paper(table, metric)
     return paper or any(row.against for row in table.experiment.rows)
