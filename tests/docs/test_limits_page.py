@@ -20,12 +20,13 @@ def test_every_caution_of_the_judge_is_on_the_page() -> None:
         log_likelihood=-9.0,
         views_left_out=("neighbours", "trees"),
         agreement=Agreement(1000, 1, 40.0),
+        view_rates={"linear": 0.1, "trees": 0.5},
     )
     quoted = [
         _without_numbers(quote) for quote in re.findall(r"^\| \"(.+?)\" \|", PAGE.read_text("utf-8"), re.MULTILINE)
     ]
     said = [*cautions(facts), IN_SAMPLE]
-    assert len(said) == 8
+    assert len(said) == 9
     for sentence in map(_without_numbers, said):
         assert any(sentence.startswith(quote) for quote in quoted), sentence
 
