@@ -86,6 +86,14 @@ def detect(
             "column for each class. They count beside the features, or alone if SOURCE has only labels."
         ),
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN|PATCH",
+            help="Labels that people confirmed, corrected or removed, in a run or a patch: they are known, and the "
+            "rest is judged by them too. By default the decisions in the folder of --out.",
+        ),
+    ] = None,
     embedding: o.EncoderOptions,
     engine: Annotated[
         str | None,
@@ -130,6 +138,7 @@ def detect(
         OutputOptions(csv, report, o.command_line()),
         pred_probs=pred_probs,
         ask=ask,
+        decisions=decisions,
     )
     with working():
         summary = run_detect(request, notify=mention)

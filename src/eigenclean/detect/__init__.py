@@ -11,6 +11,7 @@ from eigenclean.detect.base import Detector, plain_parameters
 from eigenclean.detect.block_detector import BlockDetector
 from eigenclean.detect.decisions import at_most_false_flags
 from eigenclean.detect.fine.fine import FINE
+from eigenclean.detect.judge.verified import judge_verified
 from eigenclean.detect.predictions import PROBABILITIES_AS_FEATURES, are_probabilities, fit_to_evidence
 from eigenclean.detect.registry import DEFAULT, DETECTORS, as_block_detector, build_detector, detector
 from eigenclean.errors import EigencleanWarning, MissingEvidence
@@ -32,6 +33,7 @@ __all__ = [
     "find_label_issues",
     "fit_to_evidence",
     "judge_annotations",
+    "judge_verified",
     "plain_parameters",
 ]
 

@@ -2,5 +2,6 @@
 
 from eigenclean.evidence.annotations import Annotations
 from eigenclean.evidence.record import KINDS, Evidence, EvidenceKind
+from eigenclean.evidence.verified import VerifiedLabels
 
-__all__ = ["KINDS", "Annotations", "Evidence", "EvidenceKind"]
+__all__ = ["KINDS", "Annotations", "Evidence", "EvidenceKind", "VerifiedLabels"]

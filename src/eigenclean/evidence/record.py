@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from eigenclean.arrays import Array, Float64s
 from eigenclean.errors import InvalidData, MissingEvidence
 from eigenclean.evidence.annotations import Annotations
+from eigenclean.evidence.verified import VerifiedLabels
 
 EvidenceKind = Literal["features", "probabilities", "losses", "logits", "margins", "inputs"]
 KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
@@ -25,6 +26,7 @@ class Evidence:
         margins: n, the logit of the given label minus the largest other, averaged over the epochs of a training.
         inputs: n x d, the inputs of the network, if they are vectors.
         annotations: labels by several annotators, of which ``labels`` are the majority's.
+        verified: what people decided about labels.
         groups: which rows belong together, such as those of one patient: they are judged by others only.
 
     >>> import numpy as np
@@ -43,10 +45,11 @@ class Evidence:
     margins: Float64s | None = None
     inputs: Array | None = None
     annotations: Annotations | None = None
+    verified: VerifiedLabels | None = None
     groups: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("ids", *KINDS, "annotations", "groups"):
+        for name in ("ids", *KINDS, "annotations", "verified", "groups"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.labels):
                 raise InvalidData(

@@ -163,6 +163,10 @@ class Store:
             "seq IN (SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id)", self.data_hash
         )
 
+    def latest_of_all_data(self) -> list[Entry]:
+        """The last entry about each id, whichever data it was about, oldest first."""
+        return self._locked_select("seq IN (SELECT max(seq) FROM history GROUP BY id)")
+
     def current_columns(self) -> dict[str, list[Any]]:
         """The decisions that hold now, oldest first, as columns: id, given, state, label, reviewer and time.
 

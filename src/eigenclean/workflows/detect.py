@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from eigenclean.arrays import Float64s
 from eigenclean.detect import FINE, BlockDetector, Detector, as_block_detector
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.judge import Judge
 from eigenclean.detect.registry import build_detector
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
@@ -18,6 +19,7 @@ from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
 from eigenclean.workflows.detection.annotators import check_options, judge_annotated
+from eigenclean.workflows.detection.decisions import check_decisions, verified_labels
 from eigenclean.workflows.detection.groups import check_grouping, rows_of_groups
 from eigenclean.workflows.detection.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
@@ -91,6 +93,7 @@ class DetectRequest:
         pred_probs: probabilities that a model of the user predicted, as a file, an array or a frame; the source may
             then have no features, and its images and texts are embedded only by an encoder that is named.
         groups: which rows belong together, one value per row, where the source has no column that says so.
+        decisions: run or patch whose decisions count; by default those in ``folder`` that are about these rows.
         ask: how many labels to ask several annotators for next; None for no questions.
     """
 
@@ -106,6 +109,7 @@ class DetectRequest:
     pred_probs: Any = None
     ask: int | None = None
     groups: Any = None
+    decisions: Path | None = None
 
 
 def run_detect(request: DetectRequest, *, notify: Notify = ignore) -> dict[str, Any]:
@@ -221,23 +225,29 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
         probabilities=probabilities,
         groups=rows_of_groups(request.groups, data, notify=notify),
     )
-    with _engine_or_annotators(job, prepared) as judged:
+    with _engine_or_annotators(job, prepared, notify) as judged:
         assert not isinstance(judged.verdict.made_by, str)
         found = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
         yield Detection(data, judged, found, prepared.data.encoding)
 
 
 @contextmanager
-def _engine_or_annotators(job: Job, prepared: Prepared) -> Iterator[Judged]:
+def _engine_or_annotators(job: Job, prepared: Prepared, notify: Notify) -> Iterator[Judged]:
     """What an engine gives, or what comes of several annotators."""
     request = prepared.request
     if job.data.annotations is None:
         if request.ask is not None:
             raise InvalidOption("--ask is for labels by several annotators: name them with --annotator-columns")
-        with ENGINES[prepared.engine or choose_engine(job.data)](job) as judged:
+        engine = prepared.engine or choose_engine(job.data)
+        if engine == "memory" and isinstance(job.detectors[0], Judge) and _judges_once(request):
+            verified = verified_labels(request.decisions, request.folder, job.data, notify=notify)
+            job = replace(job, verified=verified)
+        with ENGINES[engine](job) as judged:
             yield judged
         return
     check_options(request.engine.name, request.ask, named=True, judges_once=_judges_once(request))
+    if request.decisions is not None:
+        check_decisions(job.detectors, None, judges_once=True, has_annotators=True)
     yield judge_annotated(job, request.ask)
 
 
@@ -265,6 +275,9 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
     if name is not None:
         check_name(name, ENGINE_NAMES, by="detect", what="engine")
     has_groups = request.groups is not None or request.reading.group_column is not None
+    if request.decisions is not None:
+        annotators = request.reading.has_annotators
+        check_decisions(detectors, name, judges_once=judges_once, has_annotators=annotators)
     if has_groups:
         check_grouping(detectors, name, judges_once=judges_once)
     check_options(name, request.ask, named=request.reading.has_annotators, judges_once=judges_once)
@@ -280,6 +293,12 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
             )
         as_block_detector(detectors[0])
         return name
-    if name == "memory" or has_groups or not judges_once or not isinstance(detectors[0], BlockDetector):
+    if (
+        name == "memory"
+        or has_groups
+        or request.decisions is not None
+        or not judges_once
+        or not isinstance(detectors[0], BlockDetector)
+    ):
         return "memory"
     return None

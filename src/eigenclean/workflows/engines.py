@@ -10,10 +10,13 @@ from typing import Any
 from eigenclean.arrays import Array, Float64s
 from eigenclean.detect import Detector, fit_to_evidence
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.verified import judge_verified
+from eigenclean.evidence import VerifiedLabels
 from eigenclean.files import temporary_beside
 from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
 from eigenclean.verdict import FILE, Verdict
+from eigenclean.workflows.detection.decisions import decision_facts
 from eigenclean.workflows.detection.groups import grouping_detector
 from eigenclean.workflows.self_test import choose, self_test
 
@@ -32,6 +35,7 @@ class Job:
         scheduler: address of a Dask scheduler.
         probabilities: of the classes, predicted by a model of the user; only in memory.
         groups: which rows belong together; only in memory.
+        verified: what people decided about labels; only in memory.
     """
 
     data: Source
@@ -43,6 +47,7 @@ class Job:
     scheduler: str | None = None
     probabilities: Float64s | None = None
     groups: Array | None = None
+    verified: VerifiedLabels | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,12 @@ def judge_in_memory(job: Job) -> Iterator[Judged]:
     if len(job.detectors) > 1:
         choice = choose(job.detectors, features, labels, share=job.share, decision=job.decision)
         detector, test, facts["auto"] = choice.detector, choice.tests[choice.detector.name], choice.as_dict()
-    if job.groups is None:
+    if job.verified is not None:
+        judge = grouping_detector(detector)
+        options: dict[str, Any] = {"ids": job.data.ids, "decision": job.decision, "groups": job.groups}
+        verdict = judge_verified(judge, features, labels, job.verified, **options)
+        facts["decisions"] = decision_facts(job.verified, job.data)
+    elif job.groups is None:
         verdict = detector.fit_judge(features, labels, ids=job.data.ids, decision=job.decision)
     else:
         judge = grouping_detector(detector)

@@ -8,6 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import print_json, working
 from eigenclean_lab.cli.bench_annotators import bench_annotators
+from eigenclean_lab.cli.bench_decisions import bench_decisions
 from eigenclean_lab.cli.bench_embed import bench_embed
 from eigenclean_lab.cli.bench_quality import bench_quality
 from eigenclean_lab.cli.bench_train import bench_train
@@ -106,4 +107,5 @@ bench.command("quality")(bench_quality)
 bench.command("train")(bench_train)
 bench.command("embed")(bench_embed)
 bench.command("annotators")(bench_annotators)
+bench.command("decisions")(bench_decisions)
 bench.command("restamp")(restamp)

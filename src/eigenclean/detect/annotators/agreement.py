@@ -11,8 +11,8 @@ def krippendorff_alpha(annotations: Annotations) -> float | None:
     Rows with one label say nothing about agreement and are left out. None if no row has two labels, or if all
     labels are alike, where it is not defined.
 
-    >>> krippendorff_alpha(Annotations.from_matrix([["a", "a"], ["b", "b"], ["a", "b"]]))
-    0.4444444444444444
+    >>> round(krippendorff_alpha(Annotations.from_matrix([["a", "a"], ["b", "b"], ["a", "b"]])), 3)
+    0.444
     """
     compared = annotations.per_row >= 2
     kept = compared[annotations.rows]

@@ -122,6 +122,8 @@ def add_corrections(
         tables = [view[outer].of(each)[index] for view, each in zip(nested, chosen, strict=True)]
         tables += [table[outer][suspects[index]] for table in fixed.nested]
         subset = Candidates.from_tables(tables, given[index])
+        if candidates.known is not None:
+            subset = subset.knowing(candidates.known[suspects[index]])
         change = np.zeros((len(suspects), candidates.n_classes), dtype=np.float32)
         change[index] = corrected(model.posterior(subset), subset).T
         change[index, given[index]] -= 1.0

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from eigenclean.arrays import Float64s, Floats, Ints, row_chunks
+from eigenclean.arrays import Bools, Float64s, Floats, Ints, row_chunks
 from eigenclean.detect.judge.discriminants import Discriminants
 from eigenclean.detect.judge.transition_matrix import PairCounts, all_pair_keys
 from eigenclean.detect.judge.unit_rows import UnitRows
@@ -34,6 +34,7 @@ class Candidates:
         given: n, the given class.
         n_classes: K.
         is_partial: whether this is one of several blocks, whose sums are added to those of the others.
+        known: n, the right class where people have verified it, -1 elsewhere; None if nobody has.
     """
 
     classes: Ints
@@ -41,6 +42,7 @@ class Candidates:
     given: Ints
     n_classes: int
     is_partial: bool = False
+    known: Ints | None = None
 
     @classmethod
     def of(
@@ -104,13 +106,28 @@ class Candidates:
         values = np.concatenate([block.values for block in blocks], axis=2)
         given = np.concatenate([block.given for block in blocks])
         k = blocks[0].n_classes
+        known = None if blocks[0].known is None else np.concatenate([block.known for block in blocks])
         if blocks[0].has_all_classes:
-            return cls(_all_classes(k, len(given)), values, given, k)
-        return cls(np.concatenate([block.classes for block in blocks], axis=1), values, given, k)
+            return cls(_all_classes(k, len(given)), values, given, k, known=known)
+        return cls(np.concatenate([block.classes for block in blocks], axis=1), values, given, k, known=known)
 
     def take(self, rows: Ints) -> "Candidates":
         """These rows, as one block that is not partial."""
-        return Candidates(self.classes[:, rows], self.values[:, :, rows], self.given[rows], self.n_classes)
+        known = None if self.known is None else self.known[rows]
+        return Candidates(
+            self.classes[:, rows], self.values[:, :, rows], self.given[rows], self.n_classes, known=known
+        )
+
+    def knowing(self, known: Ints) -> "Candidates":
+        """The same rows, with the right classes that people have verified."""
+        return replace(self, known=known)
+
+    @cached_property
+    def is_possible(self) -> Bools:
+        """m x n: False for the candidates of rows of which people know that another class is right."""
+        assert self.known is not None
+        matches = self.classes == self.known
+        return np.asarray(matches | ~matches.any(axis=0))
 
     def __len__(self) -> int:
         return len(self.given)

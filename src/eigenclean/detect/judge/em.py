@@ -38,6 +38,8 @@ def expected_statistics(candidates: Candidates, model: NoiseModel, with_pairs: b
     """The E-step on some rows; pairs of classes are counted only if T is to be updated."""
     prior, likelihood, values = model.prior(candidates), model.label_likelihood(candidates), candidates.values
     posterior = prior * likelihood
+    if candidates.known is not None:
+        posterior *= candidates.is_possible
     evidence = np.maximum(posterior.sum(axis=0), 1e-30)
     posterior /= evidence
     n_views = len(values)

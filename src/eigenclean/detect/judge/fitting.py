@@ -60,6 +60,7 @@ class JudgeFitter:
         n_folds: number of folds.
         max_rounds: how often class sums are computed at most.
         groups: assigns the rows of groups to folds; None if rows are assigned by their content.
+        known: right classes that people have verified; None if there are none.
 
     Attributes:
         n: number of rows.
@@ -79,8 +80,9 @@ class JudgeFitter:
         n_folds: int,
         max_rounds: int,
         groups: GroupFolds | None = None,
+        known: Blocks[Ints] | None = None,
     ) -> None:
-        self._groups = groups
+        self._groups, self._known = groups, known
         self._assign = folds_of_hashes if groups is None else groups.folds
         self._features, self._codes, self._whole = features, codes, whole
         self._names, self._k, self._n_folds, self._max_rounds = names, k, n_folds, max_rounds
@@ -135,7 +137,7 @@ class JudgeFitter:
         sample_rows = [sample.prepared(row_map) for row_map in self._row_maps]
         fitter = RoundFitter(
             rows, self._codes, fixed, self._weight, moments, solvers, sample_rows, sample.codes, self._chosen,
-            self.n, self._k,
+            self.n, self._k, self._known,
         )  # fmt: skip
         last, n_rounds = fitter.fit(self._max_rounds)
         model = average_over_instance_noise(last.model, last.candidates)

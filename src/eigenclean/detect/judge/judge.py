@@ -58,7 +58,7 @@ from eigenclean.detect.judge.views import AUTO
 from eigenclean.detect.judge.views.probabilities import Probabilities, split_columns
 from eigenclean.detect.judge.views.selection import check_views, combines_probabilities
 from eigenclean.errors import InvalidOption
-from eigenclean.evidence import EvidenceKind
+from eigenclean.evidence import EvidenceKind, VerifiedLabels
 from eigenclean.verdict import Verdict
 
 
@@ -118,6 +118,7 @@ class Judge(BlockDetector):
     _overall_transition: TransitionMatrix
     _margins: AlignmentMargins | None
     _groups: Any = None  # of the rows that are being fitted
+    _verified: VerifiedLabels | None = None
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class Judge(BlockDetector):
         Rows of one of the ``groups`` (one value per row: a scene, a patient, a user) are in one fold, so that none
         of them is judged by others that belong to it.
         """
-        with self._grouped(groups):
+        with self._knowing(groups):
             return super().fit(X, y, sample_weight)
 
     def fit_judge(
@@ -174,16 +175,17 @@ class Judge(BlockDetector):
         groups: Any = None,
     ) -> Verdict:
         """The same as `fit` and then `judge` on these samples, but the samples are scored only once."""
-        with self._grouped(groups):
+        with self._knowing(groups):
             return super().fit_judge(X, y, sample_weight, ids, decision)
 
     @contextmanager
-    def _grouped(self, groups: Any) -> Iterator[None]:
-        self._groups = groups
+    def _knowing(self, groups: Any, verified: VerifiedLabels | None = None) -> Iterator[None]:
+        """While rows are fitted: which of them belong together, and what people know about them."""
+        self._groups, self._verified = groups, verified
         try:
             yield
         finally:
-            self._groups = None
+            self._groups = self._verified = None
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -210,11 +212,13 @@ class Judge(BlockDetector):
         n_rows = block_rows(features)
         weights = None if weight is None else split_rows(weight, n_rows)
         whole = WholeRows(features, codes, weight, probabilities)
-        groups = None
+        groups = known = None
+        if self._verified is not None:
+            known = split_rows(self._verified.codes(self.classes_), n_rows)
         if self._groups is not None:
             groups = GroupFolds.of(content_hash(features), self._groups, self.n_folds, by="Judge")
         block_scores = self._fit_rows(
-            split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole, groups
+            split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole, groups, known
         )
         return np.concatenate(list(block_scores.scores))
 
@@ -231,6 +235,7 @@ class Judge(BlockDetector):
         weights: Blocks[Float64s] | None,
         whole: WholeRows | None,
         groups: GroupFolds | None = None,
+        known: Blocks[Ints] | None = None,
     ) -> BlockScores:
         k = len(self.classes_)
         fitter = JudgeFitter(
@@ -244,6 +249,7 @@ class Judge(BlockDetector):
             n_folds=self.n_folds,
             max_rounds=self.rounds,
             groups=groups,
+            known=known,
         )
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]

@@ -59,6 +59,8 @@ class NoiseModel:
     def posterior(self, candidates: Candidates) -> Floats:
         """P(y | x, ỹ), m x n."""
         joint = self.prior(candidates) * self.label_likelihood(candidates)
+        if candidates.known is not None:
+            joint *= candidates.is_possible
         joint /= np.maximum(joint.sum(axis=0), 1e-30)
         return joint
 

@@ -67,6 +67,7 @@ class RoundFitter:
         sample: which rows subsamples take.
         n: number of rows.
         k: number of classes.
+        known: right classes that people have verified; None if there are none.
     """
 
     def __init__(
@@ -82,7 +83,9 @@ class RoundFitter:
         sample: RowSample,
         n: int,
         k: int,
+        known: Blocks[Ints] | None = None,
     ) -> None:
+        self._known = known
         self._rows, self._codes, self._fixed, self._weights = rows, codes, fixed, weights
         self._moments, self._solvers = moments, solvers
         self._sample_rows, self._sample_codes, self._sample = sample_rows, sample_codes, sample
@@ -111,7 +114,8 @@ class RoundFitter:
             for solver, amount, view_sums in zip(self._solvers, shrinkages, sums, strict=True)
         ]
         args = (discriminants, len(self._codes) > 1)
-        blocks = self._rows.map(find_candidates, self._codes, self._fixed, args=args).persist()
+        blocks = self._rows.map(find_candidates, self._codes, self._fixed, args=args)
+        blocks = (blocks if self._known is None else blocks.map(Candidates.knowing, self._known)).persist()
         candidates = CandidateBlocks(blocks, self._n, self._k, self._sample)
         model = fit_noise_model(candidates) if previous is None else refine(previous.model, candidates)
         noise_rate = 1.0 - candidates.total(sum_p_right, args=(model,)) / self._n

@@ -36,6 +36,7 @@ def audit(
     pred_probs: Any = None,
     annotators: Any = None,
     groups: Any = None,
+    decisions: str | os.PathLike[str] | None = None,
     ids: Any = None,
     category: str | Sequence[str] | None = None,
     leave_out: str | Sequence[str] | None = None,
@@ -73,6 +74,7 @@ def audit(
             rows x annotators.
         groups: column that says which rows belong together (a scene, a patient, a user), or one value per row:
             they are judged by other groups.
+        decisions: folder of a run, or a patch, whose decisions count as known labels; by default those in ``out``.
         ids: column of unique ids, or the ids.
         category: columns whose values are names even if they are numbers, or patterns.
         leave_out: columns that are not to be features, or patterns.
@@ -129,6 +131,7 @@ def audit(
                 SelfTestOptions(self_test),
                 pred_probs=pred_probs,
                 groups=None if isinstance(groups, str) else groups,
+                decisions=None if decisions is None else Path(decisions),
             )
             return _judge(request, is_temporary=out is None)
     except BaseException:

@@ -1,0 +1,67 @@
+"""Judging with labels that people have verified: they are known to the noise model and are not suspects again.
+
+Rows that people looked at are no random sample: they had the lowest P(right). But what chose them is known to the
+model, the features and the given label, so that the likelihood of given labels and decisions together needs no
+weights for it (missing at random; Rubin, 1976).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import check_ids
+from eigenclean.detect.base import Detector
+from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.judge import Judge
+from eigenclean.errors import InvalidOption
+from eigenclean.evidence import VerifiedLabels
+from eigenclean.sources import as_vector
+from eigenclean.verdict import Verdict
+
+_SURE = 50.0  # log-odds of labels that people know to be right or wrong
+
+
+def judge_verified(
+    judge: Detector,
+    X: Any,
+    y: Any,
+    verified: VerifiedLabels,
+    *,
+    ids: Any = None,
+    decision: Decision | None = None,
+    groups: Any = None,
+) -> Verdict:
+    """Fit the judge to these rows, and judge those that nobody has decided about.
+
+    A confirmed label has P(right) = 1, a corrected one that is still given has 0. None of the rows that people
+    decided about is flagged, be it that they were unsure.
+    """
+    if not isinstance(judge, Judge):
+        raise InvalidOption(f"the default method learns from decisions, not {judge.name}")
+    weight = None
+    if verified.is_removed.any():
+        weight = np.where(verified.is_removed, 0.0, 1.0)
+    with judge._knowing(groups, verified):
+        features, codes, scores = judge._fit_scores(X, y, weight)
+    judge._fit_cut(scores, codes)
+    known = verified.is_known
+    right = verified.labels == judge.classes_[codes]
+    scores = np.where(known, np.where(right, _SURE, -_SURE), scores)
+    result = judge.apply_decision(scores, codes, decision)
+    p = np.where(known, right.astype(np.float64), result.p_clean)
+    rule = Decision(threshold=judge.threshold) if decision is None else decision
+    open_rows = np.flatnonzero(~verified.is_decided)
+    flagged = np.zeros(len(codes), dtype=bool)
+    flagged[open_rows] = rule.flags(p[open_rows], scores[open_rows])
+    rows = np.flatnonzero(flagged)
+    record = rule.record(p, flagged)
+    return Verdict.assemble(
+        ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
+        classes=judge.classes_,
+        codes=codes,
+        score=scores,
+        p_clean=p,
+        flagged=flagged,
+        suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
+        made_by={**result.made_by, "threshold": record["threshold"], "decision": record},
+    )

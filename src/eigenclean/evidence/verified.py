@@ -1,0 +1,100 @@
+"""Labels that people have looked at: confirmed, corrected, removed, or left open because nobody could tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenclean.arrays import Array, Bools, encode_labels
+from eigenclean.errors import InvalidData
+
+KEEP, RELABEL, REMOVE = "keep", "relabel", "remove"
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedLabels:
+    """What people decided about rows of the data; arrays in row order.
+
+    Attributes:
+        labels: the right label where it is known, the given one elsewhere.
+        is_known: where a person confirmed or corrected the label.
+        is_removed: where a person decided that the row belongs to no class.
+        is_decided: where a person decided anything, also that nobody can tell.
+        n_unmatched: decisions about rows that are not there, or have neither the old nor the new label.
+    """
+
+    labels: Array
+    is_known: Bools
+    is_removed: Bools
+    is_decided: Bools
+    n_unmatched: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def match(
+        cls, ids: Array, labels: Array, decisions: Sequence[tuple[Any, str, Any, Any]], *, by: str = "decisions"
+    ) -> "VerifiedLabels":
+        """Decisions (id, decision, old, new) on rows with these ids and labels.
+
+        A decision counts where the row has its old label, or the new one, when it was applied already. Ids and
+        labels are compared as texts, as other files may hold them in other types.
+
+        >>> made = [("a", "keep", 1, None), ("b", "relabel", 1, 2), ("c", "keep", 9, None)]
+        >>> found = VerifiedLabels.match(np.array(["a", "b", "c"]), np.array([1, 1, 1]), made)
+        >>> found.labels, found.is_known, found.n_unmatched
+        (array([1, 2, 1]), array([ True,  True, False]), 1)
+        """
+        places = {str(id): row for row, id in enumerate(ids.tolist())}
+        given = [str(label) for label in labels.tolist()]
+        chosen: dict[int, tuple[str, Any]] = {}
+        n_unmatched = 0
+        for id, decision, old, new in decisions:
+            row = places.get(str(id), places.get(_moved(str(id), old, new)) if decision == RELABEL else None)
+            known = {str(old), str(new)} if decision == RELABEL else {str(old)}
+            if row is None or given[row] not in known:
+                n_unmatched += 1
+                continue
+            outcome = (decision, new if decision == RELABEL else labels[row].item())
+            if row in chosen and _differs(chosen[row], outcome):
+                raise InvalidData(
+                    f"{by} contradict each other about {id!r}: {_said(chosen[row])} and {_said(outcome)}; keep one"
+                )
+            chosen[row] = outcome
+        n = len(labels)
+        is_known, is_removed, is_decided = (np.zeros(n, dtype=bool) for _ in range(3))
+        right = labels.astype(object)
+        for row, (decision, label) in chosen.items():
+            is_decided[row] = True
+            is_known[row], is_removed[row] = decision in (KEEP, RELABEL), decision == REMOVE
+            right[row] = label if decision == RELABEL else right[row]
+        texts = labels.dtype.kind == "U"
+        values = [str(value) if texts else value for value in right.tolist()]
+        try:
+            known_labels = np.array(values, dtype=np.str_ if texts else labels.dtype)
+        except (ValueError, TypeError, OverflowError):
+            raise InvalidData(f"{by} have labels of another type than the data, {labels.dtype}") from None
+        return cls(known_labels, is_known, is_removed, is_decided, n_unmatched)
+
+    def codes(self, classes: Array) -> Array:
+        """The known class of each row as an index of the sorted ``classes``; -1 where it is unknown or another."""
+        names, numbers = encode_labels(self.labels)
+        places = np.searchsorted(classes, names)
+        same = classes[np.minimum(places, len(classes) - 1)] == names
+        codes = np.where(same, places, -1)[numbers]
+        return np.where(self.is_known, codes, -1)
+
+
+def _moved(id: str, old: Any, new: Any) -> str:
+    """The id of an image after a patch has moved it to the folder of its class."""
+    return f"{new}/{id.removeprefix(f'{old}/')}"
+
+
+def _differs(first: tuple[str, Any], second: tuple[str, Any]) -> bool:
+    return first[0] != second[0] or str(first[1]) != str(second[1])
+
+
+def _said(outcome: tuple[str, Any]) -> str:
+    return f"relabel to {outcome[1]!r}" if outcome[0] == RELABEL else outcome[0]

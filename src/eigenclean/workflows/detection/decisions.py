@@ -1,0 +1,89 @@
+"""Decisions of people in `eigenclean detect`: where they are, and the rows that they are about."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from eigenclean.detect import Detector
+from eigenclean.detect.judge.judge import Judge
+from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
+from eigenclean.evidence import VerifiedLabels
+from eigenclean.patch import Patch
+from eigenclean.review.past_decisions import past_decisions
+from eigenclean.sources import Source
+from eigenclean.workflows.options import Notify
+
+DecisionRow = tuple[Any, str, Any, Any]  # id, decision, old label, new label
+
+
+def check_decisions(
+    detectors: Sequence[Detector], engine: str | None, *, judges_once: bool, has_annotators: bool
+) -> None:
+    """Raise `InvalidOption` for options that have no meaning with ``--decisions``."""
+    if engine in ("stream", "dask"):
+        raise InvalidOption(f"--decisions needs all rows in memory: leave out --engine {engine}")
+    if not judges_once:
+        raise InvalidOption("--self-test and --method auto judge without decisions: leave one out")
+    if has_annotators:
+        raise InvalidOption("--decisions are about one label per row: leave out the annotators, or the decisions")
+    if not isinstance(detectors[0], Judge):
+        raise InvalidOption(
+            f"the default method learns from decisions, not {detectors[0].name}: leave out --method"
+        )
+
+
+def load_decisions(path: Path) -> list[DecisionRow]:
+    """The decisions in the folder of a run, or in a patch."""
+    if path.is_dir():
+        rows = past_decisions(path)
+        if not rows:
+            raise InvalidData(f"{path} has no decisions of people; review it first with `eigenclean review {path}`")
+        return rows
+    patch = Patch.load(path)
+    columns = (patch.ids, patch.decision, patch.old, patch.new)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: Notify) -> VerifiedLabels | None:
+    """What people decided about these rows: in the run or patch that was given, else in the folder of the results.
+
+    Decisions are found again by id and label, so that the data may have been patched, moved or extended since.
+    """
+    if given is not None:
+        verified = VerifiedLabels.match(
+            data.ids, data.labels, load_decisions(given), by=f"the decisions of {given}"
+        )
+        if not verified.is_decided.any():
+            raise InvalidData(
+                f"none of the {verified.n_unmatched} decisions of {given} is about these data: "
+                "their ids are not there, or have other labels"
+            )
+    else:
+        try:
+            rows = past_decisions(folder)
+            verified = VerifiedLabels.match(data.ids, data.labels, rows, by=f"the decisions in {folder}")
+        except EigencleanError as error:
+            notify(f"decisions are left out: {error}")
+            return None
+        if not verified.is_decided.any():
+            return None
+    facts = decision_facts(verified, data)
+    notify(
+        f"{facts['n']} decision{'s' * (facts['n'] != 1)} of people count"
+        f"{'s' * (facts['n'] == 1)}: {facts['confirmed']} confirmed, {facts['corrected']} corrected, "
+        f"{facts['removed']} removed"
+        + (f"; {facts['unmatched']} do not fit these data" if facts["unmatched"] else "")
+    )
+    return verified
+
+
+def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, int]:
+    """The entry ``decisions`` of a summary."""
+    is_given = verified.labels == data.labels
+    return {
+        "n": int(verified.is_decided.sum()),
+        "confirmed": int((verified.is_known & is_given).sum()),
+        "corrected": int((verified.is_known & ~is_given).sum()),
+        "removed": int(verified.is_removed.sum()),
+        "unmatched": verified.n_unmatched,
+    }
