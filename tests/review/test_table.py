@@ -21,6 +21,7 @@ from eigenclean.tables.contributions import Contributions
 from eigenclean.tables.groups import column_blocks
 from eigenclean.verdict import Verdict
 from tests.review.conftest import HOSTILE
+from tests.review.test_page import _CONTRAST
 
 Look = Callable[..., Any]
 N = 200
@@ -214,7 +215,7 @@ def test_the_pane_and_the_filter_in_a_browser(
     n_columns = len(review.table.columns)
     kind = "live" if n_columns == 3 else "file"
     if kind == "live":
-        page = look(serving(review).guard.link).page
+        page = look(serving(review).guard.link, color_scheme="dark").page
     else:
         assert eigenclean(["review", str(tmp_path / "run"), "--export", str(tmp_path / "x.html")]) == 0
         page = look((tmp_path / "x.html").as_uri(), viewport={"width": 390, "height": 844}).page
@@ -226,6 +227,8 @@ def test_the_pane_and_the_filter_in_a_browser(
     expect(page.locator(".values .against")).to_have_count(len(item["against"]))
     expect(page.locator(".values thead th")).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth") == page.evaluate("innerWidth")
+    ratios = page.evaluate(_CONTRAST)
+    assert [(words, round(ratio, 2)) for words, ratio in ratios if ratio < 4.5] == []
     if n_columns > 16:
         page.get_by_label("Find a column").fill("nc2x")
         assert (

@@ -110,7 +110,7 @@ export class SuspectView {
     return make("li", { title: `id ${neighbour.id}` },
       run.images ? image(this.backend.smallImage(neighbour.row), `Sample ${neighbour.id}`, run.coarse) : null,
       run.texts && !run.images ? make("p", { class: "text" }, neighbour.text ?? "") : null,
-      neighbour.brief?.length ? make("p", { class: "text" }, briefly(run, neighbour.brief)) : neighbour.strip ? strip(neighbour.strip) : null,
+      neighbour.brief?.length && !run.texts ? make("p", { class: "text" }, briefly(run, neighbour.brief)) : neighbour.strip ? strip(neighbour.strip) : null,
       make("span", { class: "soft" }, ...(run.images || run.texts ? [] : [label(neighbour.id), " "]), `cos ${neighbour.cosine.toFixed(2)}`));
   }
 
