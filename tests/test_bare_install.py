@@ -68,7 +68,7 @@ def test_reviews_in_a_single_file_and_names_the_extra_for_the_server(bare: Path,
 
 
 def test_torch_only_commands_name_the_extra(bare: Path, tmp_path: Path) -> None:
-    done = call(bare, "train", "digits", "--out", "run", cwd=tmp_path)
+    done = call(bare, "train", "digits", "--out", "run", "--recipe", "fine", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "torch" in done.stderr

@@ -67,7 +67,7 @@ def test_two_groups_with_the_same_option_are_a_mistake() -> None:
 def test_every_command_on_data_reads_columns_by_the_same_options() -> None:
     commands = {command.name: command.callback for command in app.registered_commands}
     shared = set(o.TableOptions.__dataclass_fields__)
-    for name in ("detect", "check", "noise", "train"):
+    for name in ("detect", "check", "noise", "train", "predict"):
         callback = commands[name]
         assert callback is not None
         assert shared <= set(callback.__annotations__), name

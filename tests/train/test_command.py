@@ -38,12 +38,13 @@ def source(blobs: tuple[Array, Ints], tmp_path: Path) -> Path:
 
 def test_it_writes_a_model_a_verdict_and_the_metrics(source: Path, tmp_path: Path) -> None:
     shown = run(source, "--out", tmp_path / "run", "--epochs", 9, "--device", "cpu")
-    assert "fine with mlp: 9 epochs" in shown
+    assert "judge with mlp: 9 epochs" in shown
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "checkpoint.safetensors",
         "manifest.json",
         "metrics.jsonl",
         "model.json",
+        "model.md",
         "model.safetensors",
         "report.html",
         "rounds.jsonl",
@@ -55,7 +56,7 @@ def test_it_writes_a_model_a_verdict_and_the_metrics(source: Path, tmp_path: Pat
     assert Verdict.load(tmp_path / "run").ids[0] == 500
     assert RobustClassifier.load(tmp_path / "run").history_ == lines
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["recipe"] == "fine"
+    assert summary["recipe"] == "judge"
     assert "quality" not in summary
 
 
@@ -147,7 +148,7 @@ def test_a_resumed_command_goes_on_and_says_what_differs(source: Path, tmp_path:
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     run(*options, "--resume")
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
-    for changed, message in ((["--seed", 1], "seed was 0 and is 1"), (["--recipe", "judge"], "select name was")):
+    for changed, message in ((["--seed", 1], "seed was 0 and is 1"), (["--recipe", "fine"], "select kind was")):
         with pytest.raises(InvalidOption, match=f"cannot resume from .*{message}"):
             run(*options, "--resume", *changed)
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
@@ -226,7 +227,7 @@ def test_mistakes_get_a_sentence_and_leave_nothing(
 def test_without_torch_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"eigenclean train needs torch.*pip install 'eigenclean\[train\]'"):
-        run("no-such-file.npz", "--out", tmp_path / "run")
+        run("no-such-file.npz", "--out", tmp_path / "run", "--recipe", "fine")
 
 
 @pytest.mark.parametrize(("kind", "names"), [("recipes", recipe_names()), ("presets", PRESETS), ("nets", NETS)])

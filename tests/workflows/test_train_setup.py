@@ -10,7 +10,7 @@ import pytest
 
 from eigenclean.errors import EigencleanError
 from eigenclean.nets import NETS, takes_images
-from eigenclean.train import RECIPES, recipe
+from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean.workflows.options import SourceOptions
 from eigenclean.workflows.train_setup import build_recipe, default_preset, open_training_sources
 
@@ -27,6 +27,7 @@ def test_without_changes_it_is_the_recipe(name: str) -> None:
 
 def test_options_of_the_recipe_and_numbers_of_its_stages_are_told_apart() -> None:
     built = build_recipe("gce", preset="head", settings={"q": 0.5, "stage.1.lr": 0.125})
+    assert isinstance(built, Recipe)
     assert built.stages[0].loss.options["q"] == 0.5
     assert built.stages[0].optimiser is not None and built.stages[0].optimiser.lr == 0.125
     assert build_recipe("gce", preset="head", settings={"q": 0.5}) == recipe("gce", preset="head", q=0.5)

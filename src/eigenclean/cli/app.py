@@ -20,6 +20,7 @@ from eigenclean.cli.mcp import mcp
 from eigenclean.cli.noise import noise
 from eigenclean.cli.patch import patch
 from eigenclean.cli.plugins import add_plugins
+from eigenclean.cli.predict import predict
 from eigenclean.cli.review import review
 from eigenclean.cli.score import score
 from eigenclean.cli.train import train
@@ -41,6 +42,7 @@ app.command("review", short_help="Go through the suspects in a local page, and d
 app.command("noise", short_help="Make some labels wrong on purpose.")(noise)
 app.command("score", short_help="Measure a verdict against the truth.")(score)
 app.command("train", short_help="Train a classifier in spite of wrong labels.")(train)
+app.command("predict", short_help="Label new rows with a trained model.")(predict)
 app.command("check", short_help="Exit with 1 when too many labels are wrong.")(check)
 app.command("export", short_help="Write a verdict for spreadsheets and other tools.")(export)
 app.command("list", short_help="List the names of what can be chosen.")(list_names)

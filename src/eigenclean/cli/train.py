@@ -1,5 +1,6 @@
 """`eigenclean train`: from a source with some wrong labels to a classifier and a verdict."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -9,10 +10,11 @@ from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.cli.score import print_quality
+from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
 
 _MAX_ROWS = 8  # of the table of epochs
-_FILES = "model.safetensors, model.json, verdict.parquet, summary.json, metrics.jsonl, report.html"
+_FILES = "model.json, model.md, verdict.parquet, summary.json, metrics.jsonl, report.html"
 
 
 @with_groups
@@ -20,7 +22,13 @@ def train(
     *,
     source: o.SourceArgument,
     out: o.Out,
-    recipe: Annotated[str, typer.Option(help="How to train; see `eigenclean list recipes`.")] = "fine",
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            help="How to train; see `eigenclean list recipes`. By default probe, which trains no network; judge "
+            "with an option that is about networks, such as --net."
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -29,7 +37,11 @@ def train(
         ),
     ] = None,
     net: Annotated[
-        str | None, typer.Option(help="Network, when not the preset's; see `eigenclean list nets`.")
+        str | None,
+        typer.Option(
+            help="Network, when not the preset's; see `eigenclean list nets`. Images are then not embedded: it is "
+            "trained on their pixels."
+        ),
     ] = None,
     selector: Annotated[
         str | None, typer.Option(help="Detector that selects the samples, when not the recipe's own.")
@@ -59,52 +71,76 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the results of a finished run in this folder.")
     ] = False,
-    device: Annotated[str | None, typer.Option(help="cpu; by default the best there is.")] = None,
     mixed_precision: Annotated[str, typer.Option(help="no, fp16 or bf16.")] = "no",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard.")] = False,
-    columns: o.TableOptions,
+    columns: o.RawTableOptions,
+    embedding: o.EncoderOptions,
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
     """Train a classifier in spite of wrong labels; write the model, its verdict, metrics and a report.
 
+    Images and texts are embedded first, unless a network is named. `eigenclean predict` uses the model.
+
     After every epoch the whole state is saved: a run that was stopped, or killed, goes on with --resume to the same
     numbers. The results of a finished run are replaced with --force only, and when the training is over.
     """
     from eigenclean.extras import require
-
-    require("torch", extra="train", caller="eigenclean train")
     from eigenclean.noise import parse_noise
     from eigenclean.report import results_folder
     from eigenclean.workflows.train import TrainingOptions, run_training
     from eigenclean.workflows.train_files import progress_folder
-    from eigenclean.workflows.train_setup import build_recipe, default_preset, open_training_sources
+    from eigenclean.workflows.train_setup import (
+        build_recipe,
+        default_preset,
+        default_recipe,
+        embeds,
+        open_training_sources,
+    )
 
     if noise is not None:
         parse_noise(noise)  # report a mistake before anything is opened
     settings = o.parse_settings(setting)
     of_net = {key.removeprefix("net."): value for key, value in settings.items() if key.startswith("net.")}
     of_recipe = {key: value for key, value in settings.items() if not key.startswith("net.")}
+    about_networks = any((net, preset, epochs, resume, tensorboard, mixed_precision != "no"))
+    name = recipe or default_recipe(network=about_networks, settings=settings, selector=selector)
+    built = build_recipe(
+        name, preset=preset or default_preset(net), selector=selector, epochs=epochs, settings=of_recipe
+    )
+    if name != "probe":
+        require("torch", extra="train", caller="eigenclean train")
+    elif about_networks or of_net:
+        raise InvalidOption(
+            "the recipe probe trains no network: leave out --net, --preset, --resume, --tensorboard and "
+            "--mixed-precision, or take another recipe, such as judge"
+        )
+    embedding_options = embedding.embedding_options() if embeds(built, net) else None
     training = TrainingOptions(
-        build_recipe(
-            recipe, preset=preset or default_preset(net), selector=selector, epochs=epochs, settings=of_recipe
-        ),
+        built,
         net=net,
         noise=noise,
         validation=validation,
         seed=seed,
-        device=device,
+        device=embedding.device,
         mixed_precision=mixed_precision,
         net_options=of_net,
         tensorboard=tensorboard,
         command=o.command_line(),
+        embedding=embedding.embedding_options(),
     )
     progress = progress_folder(out, resume=resume, force=force)  # before minutes of opening and training
     # Labels that are corrupted here need validation labels that are corrupted alike, not those of a split.
     use_split = not validation and noise is None
-    sources = open_training_sources(
-        source, test, columns.source_options(), use_validation_split=use_split, notify=mention
-    )
+    with working():
+        sources = open_training_sources(
+            source,
+            test,
+            columns.source_options(),
+            use_validation_split=use_split,
+            embedding=embedding_options,
+            notify=mention,
+        )
     patch_options = patch.patch_options()
     decisions = None if patch_options is None else patch_options.decisions(sources.data)
     with results_folder(out) as folder:
@@ -119,6 +155,7 @@ def train(
                     resume=resume,
                     force=force,
                     decisions=decisions,
+                    notify=mention,
                 )
         except KeyboardInterrupt:
             _mention_checkpoint(progress)
@@ -132,7 +169,9 @@ def train(
     say(str(run.model.verdict_))
     if "quality" in run.facts:
         print_quality({run.model.verdict_.method: run.facts["quality"]})
-    mention(f"written to {folder}: {_FILES}")
+    weights = "model.npz" if name == "probe" else "model.safetensors"
+    mention(f"written to {folder}: {weights}, {_FILES}")
+    say(f"Next: eigenclean predict {shlex.quote(str(out))} SOURCE --out predictions.csv")
 
 
 def _mention_checkpoint(folder: Any) -> None:
@@ -144,7 +183,10 @@ def _mention_checkpoint(folder: Any) -> None:
 
 def _print_run(history: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> None:
     """A few epochs of the run: the first, those with a new selection, the last."""
-    say(f"{facts['recipe']} with {facts['net']}: {facts['epochs']} epochs in {facts['seconds']:.1f} s")
+    if facts["net"] == "none":
+        say(f"{facts['recipe']}: judged and fitted in {facts['seconds']:.1f} s")
+    else:
+        say(f"{facts['recipe']} with {facts['net']}: {facts['epochs']} epochs in {facts['seconds']:.1f} s")
     reselected = [record for record in history[1:-1] if record["selected"]]
     step = -(-len(reselected) // (_MAX_ROWS - 2)) or 1
     columns = [

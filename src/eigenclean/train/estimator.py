@@ -29,6 +29,7 @@ from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 from eigenclean.train.probe.fitting import ProbeFitting
 from eigenclean.train.probe.recipe import PROBE, Probe
+from eigenclean.train.raw_rows import RawRows
 from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes import recipe as make_recipe
 from eigenclean.train.recipes import recipe_names
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from eigenclean.train.engine import Engine
 
 _BY = "RobustClassifier"
-_FITTED = ("networks_", "last_networks_", "inputs_", "model_")  # by one kind of recipe or the other
+_FITTED = ("networks_", "last_networks_", "inputs_", "model_", "raw_rows_")  # by one kind of recipe or the other
 
 
 class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimator):
@@ -127,6 +128,7 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
     history_: list[dict[str, Any]]
     verdict_: Verdict
     recipe_: Any  # Recipe or Probe
+    raw_rows_: RawRows
     inputs_: InputSpec
 
     def fit(
@@ -219,17 +221,25 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
     def load(
         cls, folder: str | os.PathLike[str], net: "Callable[[Any, int], nn.Module] | None" = None
     ) -> "RobustClassifier":
-        """Read what `save` wrote; ``net`` is needed for a network that has no name."""
+        """Read what `save` or `eigenclean train` wrote; ``net`` is needed for a network that has no name.
+
+        The classifier of a run also predicts raw rows: data frames with the columns of its table, and the texts or
+        images that its encoder embeds.
+        """
         from eigenclean.train.storage.probe_files import load_probe
         from eigenclean.train.storage.record import is_probe, read_record
 
         if is_probe(read_record(folder)):
-            return load_probe(folder)
+            model = load_probe(folder)
+            model.raw_rows_ = RawRows.read(folder)
+            return model
         require("torch", extra="train", caller=_BY)
         require("safetensors", extra="train", caller=_BY)
         from eigenclean.train.storage.model_files import load_model
 
-        return load_model(folder, net)
+        model = load_model(folder, net)
+        model.raw_rows_ = RawRows.read(folder)
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_") or hasattr(self, "model_")
@@ -340,6 +350,7 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         from eigenclean.train.data.pool import as_doubles
         from eigenclean.train.loop.evaluation import network_outputs
 
+        X = self._as_features(X)
         array = self.inputs_.check(X, by=_BY)
         if isinstance(array, np.ndarray) and array.ndim == 2:
             self._check_columns(X, array)

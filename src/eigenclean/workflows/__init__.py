@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eigenclean.workflows.export import export_run
     from eigenclean.workflows.noisy_copy import write_noisy_copy
     from eigenclean.workflows.options import SourceOptions
+    from eigenclean.workflows.predict import Predictions, run_predict
     from eigenclean.workflows.review import serve_page, write_page, write_patch
     from eigenclean.workflows.score import score_run
     from eigenclean.workflows.train import TrainingOptions, TrainingRun, run_training
@@ -21,6 +22,7 @@ _HOMES = {
     "CheckRequest": "eigenclean.workflows.check",
     "DetectRequest": "eigenclean.workflows.detect",
     "EmbeddingOptions": "eigenclean.workflows.embedding",
+    "Predictions": "eigenclean.workflows.predict",
     "SelectionQuality": "eigenclean.workflows.train_callbacks",
     "SourceOptions": "eigenclean.workflows.options",
     "TrainingOptions": "eigenclean.workflows.train",
@@ -31,6 +33,7 @@ _HOMES = {
     "network_features": "eigenclean.workflows.demo",
     "run_demo": "eigenclean.workflows.demo",
     "run_detect": "eigenclean.workflows.detect",
+    "run_predict": "eigenclean.workflows.predict",
     "run_training": "eigenclean.workflows.train",
     "score_run": "eigenclean.workflows.score",
     "serve_page": "eigenclean.workflows.review",
@@ -43,6 +46,7 @@ __all__ = [
     "CheckRequest",
     "DetectRequest",
     "EmbeddingOptions",
+    "Predictions",
     "SelectionQuality",
     "SourceOptions",
     "TrainingOptions",
@@ -53,6 +57,7 @@ __all__ = [
     "network_features",
     "run_demo",
     "run_detect",
+    "run_predict",
     "run_training",
     "score_run",
     "serve_page",

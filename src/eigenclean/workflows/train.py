@@ -11,24 +11,30 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.deprecation import renamed_names
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.features import EmbeddedSource
 from eigenclean.metrics import score_verdict
 from eigenclean.names import check_name
 from eigenclean.nets import NETS, takes_images
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sampling import held_out
-from eigenclean.sources import Source
+from eigenclean.sources import LazyImages, Source
 from eigenclean.sources.raw import RawSource
 from eigenclean.sources.relabel import ReviewedLabels
+from eigenclean.sources.tabular.source import TableSource
+from eigenclean.tables import TableEncoding
 from eigenclean.train import RobustClassifier
 from eigenclean.train.callbacks import Callback
 from eigenclean.train.data.inputs import take_rows
+from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.recipe import Recipe
 from eigenclean.version import __version__
-from eigenclean.workflows.options import link_facts
+from eigenclean.workflows.embedding import EmbeddingOptions
+from eigenclean.workflows.options import Notify, ignore, link_facts
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
+from eigenclean.workflows.training.image_sizes import in_one_size
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,10 @@ class TrainingOptions:
         net_options: options of the network.
         tensorboard: whether to write TensorBoard logs.
         command: the command line, for the report.
+        embedding: how images and texts became features, where they were embedded.
     """
 
-    recipe: Recipe
+    recipe: Recipe | Probe
     net: str | None = None
     noise: str | None = None
     validation: float = 0.0
@@ -73,6 +80,7 @@ class TrainingOptions:
     net_options: Mapping[str, Any] = field(default_factory=dict)
     tensorboard: bool = False
     command: str | None = None
+    embedding: EmbeddingOptions = field(default_factory=EmbeddingOptions)
 
 
 def run_training(
@@ -85,6 +93,7 @@ def run_training(
     resume: bool = False,
     force: bool = False,
     decisions: ReviewedLabels | None = None,
+    notify: Notify = ignore,
 ) -> TrainingRun:
     """Train, and write model, verdict, metrics and report into ``folder``, as one.
 
@@ -98,6 +107,7 @@ def run_training(
         force: replace the results of a finished run; without it, they are an error.
         decisions: labels that people reviewed: theirs replace the given ones, what they confirmed is always learned
             from, and what they removed never.
+        notify: told when images are brought to one size.
     """
     started = time.perf_counter()
     progress = progress_folder(folder, resume=resume, force=force)
@@ -106,9 +116,9 @@ def run_training(
     if decisions is not None:
         data = data.relabelled(decisions.labels)
     kept = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
-    net = options.recipe.net if options.net is None else options.net
-    check_name(net, NETS, by="eigenclean train", what="net")
-    inputs = _inputs(data, net)
+    net = network_name(options)
+    inputs = network_inputs(data, net, notify=notify)
+    side = inputs.resize if isinstance(inputs, LazyImages) else None
     # The split is stratified by the labels of the source, which are the right ones when noise is added here.
     is_validation = held_out(data.labels, options.validation, random_state=options.seed)
     rows = {True: np.flatnonzero(~is_validation & kept), False: np.flatnonzero(is_validation & kept)}
@@ -119,7 +129,7 @@ def run_training(
         learned: data.labels[rows[learned]] if noisy is None else noisy.labels
         for learned, noisy in ((True, noisy_train), (False, noisy_validation))
     }
-    callbacks = _callbacks(folder, progress, noisy_train, labels[True], options)
+    callbacks = [] if net is None else _callbacks(folder, progress, noisy_train, labels[True], options)
     model = RobustClassifier(
         options.recipe,
         net=net,
@@ -133,15 +143,20 @@ def run_training(
         inputs if len(rows[True]) == len(data) else take_rows(inputs, rows[True]),
         labels[True],
         ids=data.ids[rows[True]],
-        validation=(take_rows(inputs, rows[False]), labels[False]) if len(rows[False]) else _pair(validation, net),
-        test=_pair(test, net),
+        validation=(take_rows(inputs, rows[False]), labels[False])
+        if len(rows[False])
+        else _pair(validation, net, side),
+        test=_pair(test, net, side),
         folder=progress,
         resume=resume,
         trusted=None if decisions is None else decisions.verified[rows[True]],
     )
     facts = {**_facts(model, options, net, data, time.perf_counter() - started), **link_facts(data)}
-    if data.encoding is not None:
-        facts["features"] = data.encoding.facts()
+    encoding = column_encoding(data)
+    if encoding is not None:
+        facts["features"] = encoding.facts()
+    if isinstance(data, EmbeddedSource):
+        facts["embedding"] = {**data.facts(), "options": options.embedding.record(data)}
     if decisions is not None:
         facts |= {"n_settled": int(decisions.verified.sum()), "n_removed": int(decisions.removed.sum())}
     if noisy_train is not None:  # the truth is read here, after all learning
@@ -156,24 +171,42 @@ def run_training(
             callbacks,
             source=data.name,
             command=options.command,
-            encoding=data.encoding,
+            encoding=encoding,
         )
     return TrainingRun(model, facts, is_main)
 
 
-def _pair(data: Source | None, net: str) -> tuple[Any, Array] | None:
-    return None if data is None else (_inputs(data, net), data.labels)
+def _pair(data: Source | None, net: str | None, side: int | None) -> tuple[Any, Array] | None:
+    return None if data is None else (network_inputs(data, net, side), data.labels)
 
 
-def _inputs(data: Source, net: str) -> Any:
-    """Images for networks of images, features for the others; an error when the source has neither."""
-    if not takes_images(net) and not isinstance(data, RawSource):
+def network_name(options: TrainingOptions) -> str | None:
+    """The network that is trained; None for the probe."""
+    if isinstance(options.recipe, Probe):
+        return None
+    net = options.recipe.net if options.net is None else options.net
+    check_name(net, NETS, by="eigenclean train", what="net")
+    return net
+
+
+def column_encoding(data: Source) -> TableEncoding | None:
+    """How the columns of a table became features, for rows that come later; None for other data."""
+    table = data.raw if isinstance(data, EmbeddedSource) else data
+    return table.column_encoding() if isinstance(table, TableSource) else table.encoding
+
+
+def network_inputs(data: Source, net: str | None, side: int | None = None, *, notify: Notify = ignore) -> Any:
+    """Images for networks of images, features for the others; an error when the source has neither.
+
+    ``side`` is that of the squares that images become; None if they keep their size, unless they have several.
+    """
+    if net is None or (not takes_images(net) and not isinstance(data, RawSource)):
         return data.features()
     if data.images is None:
         if isinstance(data, RawSource):
             data.features()  # raises the error that says what to do with texts
         raise InvalidData(f"net {net} needs images, but {data.name} has features only; take the net mlp or linear")
-    return data.images
+    return in_one_size(data.images, side, notify=notify)
 
 
 def _corrupted(
@@ -203,12 +236,12 @@ def _callbacks(
 
 
 def _facts(
-    model: RobustClassifier, options: TrainingOptions, net: str, data: Source, seconds: float
+    model: RobustClassifier, options: TrainingOptions, net: str | None, data: Source, seconds: float
 ) -> dict[str, Any]:
     best, last = model.history_[model.best_epoch_ - 1], model.history_[-1]
     facts = {
         "recipe": model.recipe_.name,
-        "net": net,
+        "net": net or "none",
         "epochs": model.recipe_.epochs,
         "best_epoch": model.best_epoch_,
         "seconds": seconds,

@@ -20,6 +20,7 @@ from eigenclean.train.storage.writing import model_files, write_model
 from eigenclean.verdict import CSV, FILE
 from eigenclean.workflows.train_callbacks import ROUNDS
 from eigenclean.workflows.train_report import REPORT, write_run_report
+from eigenclean.workflows.training.model_card import MODEL_CARD, model_card
 
 PROGRESS = ".training"  # inside a folder whose results are to be replaced
 
@@ -67,6 +68,7 @@ def publish_training(
         write_model(model, staging, facts)
         if encoding is not None:
             encoding.save(staging / ENCODING)
+        write_text(staging / MODEL_CARD, model_card(model, facts, source=source, encoding=encoding))
         write_run_report(staging, model, facts, callbacks, source=source, command=command)
         # Not copied: a training that was killed right after its last checkpoint has a line less in its file.
         write_text(staging / METRICS, "".join(json.dumps(line, allow_nan=False) + "\n" for line in model.history_))

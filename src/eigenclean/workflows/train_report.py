@@ -8,7 +8,8 @@ from eigenclean.files import write_text
 from eigenclean.report import render_page, summarize
 from eigenclean.report.figures.histogram import histogram
 from eigenclean.report.formatting import plain
-from eigenclean.train import Callback, ComponentSpec, RobustClassifier
+from eigenclean.train import Callback, ComponentSpec, Probe, RobustClassifier
+from eigenclean.train.probe.model import ProbeModel
 from eigenclean.workflows.train_callbacks import BINS, SelectionHistory
 from eigenclean.workflows.trained_eigenvectors import EigenvectorFigure, TrainedEigenvectors
 
@@ -55,7 +56,7 @@ def summarize_run(
         "source": source,
         "command": command,
         "facts": {key: value for key, value in facts.items() if key != "quality"},
-        "stages": [_stage(number, stage) for number, stage in enumerate(model.recipe_.stages, start=1)],
+        "stages": _stages(model),
         "accuracy": _series(history, _ACCURACY),
         "loss": _series(history, (("loss", "loss"),)),
         "selection": _series(history, _SELECTION),
@@ -80,6 +81,23 @@ def _series(history: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, s
         }
         for key, name in columns
         if any(key in record for record in history)
+    ]
+
+
+def _stages(model: RobustClassifier) -> list[dict[str, Any]]:
+    if not isinstance(model.recipe_, Probe):
+        return [_stage(number, stage) for number, stage in enumerate(model.recipe_.stages, start=1)]
+    heads = model.model_.heads if isinstance(model.model_, ProbeModel) else [type(model.estimator).__name__]
+    return [
+        {
+            "number": 1,
+            "epochs": 1,
+            "select": f"judged by {model.recipe_.detector}",
+            "loss": "least squares",
+            "step": ", ".join(heads),
+            "refresh": 1,
+            "warm_up": False,
+        }
     ]
 
 

@@ -62,8 +62,14 @@ class ProbeFitting(ColumnChecks):
                 right = self.model_.predict_codes(self._vectors(pair[0])) == codes
                 self.history_[-1]["val_accuracy" if name == "validation" else "test_accuracy"] = float(right.mean())
 
+    def _as_features(self, X: Any) -> Any:
+        """Raw rows as features, if the classifier was loaded from a run that says how; else X itself."""
+        raw = getattr(self, "raw_rows_", None)
+        return raw.features(X) if raw is not None and raw.accepts(X) else X
+
     def _vectors(self, X: Any) -> Array:
-        """Features of the columns that the probe was fitted on."""
+        """Features of the columns that the probe was fitted on, of raw rows as well if the run says how."""
+        X = self._as_features(X)
         array = np.asarray(check_shape(as_inputs(X, by=_BY), self.n_features_in_, by=_BY))
         self._check_columns(X, array)
         return array

@@ -104,4 +104,8 @@ class FromInputs(FromDetector):
         return (*super().needs, "inputs")
 
     def _detector_input(self, evidence: Evidence, detector: Detector) -> Array:
-        return super()._detector_input(evidence, detector) if evidence.inputs is None else evidence.inputs
+        if evidence.inputs is None:
+            return super()._detector_input(evidence, detector)
+        defaults = type(detector)().get_params(deep=False)  # the inputs did not see the labels
+        detector.set_params(**{name: defaults[name] for name in detector.in_sample_options})
+        return evidence.inputs

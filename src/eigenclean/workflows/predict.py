@@ -1,0 +1,122 @@
+"""`eigenclean predict`: labels and probabilities for new rows by the model of a training run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from eigenclean.arrays import Array, Float64s
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import replacing
+from eigenclean.sources import LazyImages, RawSource, Source
+from eigenclean.sources.unlabelled import open_unlabelled
+from eigenclean.train import RobustClassifier
+from eigenclean.workflows.embedding import EmbeddingOptions
+from eigenclean.workflows.options import Notify, SourceOptions, ignore
+from eigenclean.workflows.training.image_sizes import in_one_size
+
+_SUFFIXES = (".parquet", ".csv")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model says about rows.
+
+    Attributes:
+        ids: of the rows.
+        classes: of the model.
+        probabilities: n x K.
+    """
+
+    ids: Array
+    classes: Array
+    probabilities: Float64s
+
+    @property
+    def labels(self) -> Array:
+        """The most likely class of each row."""
+        return np.asarray(self.classes[self.probabilities.argmax(axis=1)])
+
+    def table(self) -> pa.Table:
+        """Columns ``id``, ``label``, ``probability`` (of that label), and one for each class."""
+        columns: dict[str, Any] = {
+            "id": self.ids,
+            "label": self.labels,
+            "probability": self.probabilities.max(axis=1),
+        }
+        columns |= {f"probability {name}": self.probabilities[:, k] for k, name in enumerate(self.classes.tolist())}
+        return pa.table({name: pa.array(np.asarray(values).tolist()) for name, values in columns.items()})
+
+    def write(self, path: Path) -> None:
+        """As Parquet or CSV, by the suffix."""
+        check_output(path)
+        with replacing(path) as temporary:
+            if path.suffix == ".csv":
+                pyarrow.csv.write_csv(self.table(), temporary)
+            else:
+                pq.write_table(self.table(), temporary)
+
+
+def check_output(path: Path) -> None:
+    """Raise `InvalidOption` unless predictions can be written to a file of that name."""
+    if path.suffix not in _SUFFIXES:
+        raise InvalidOption(f"predict: --out must be a .parquet or .csv file, got {path}")
+
+
+def run_predict(
+    run: Path,
+    source: str,
+    *,
+    reading: SourceOptions | None = None,
+    embedding: EmbeddingOptions | None = None,
+    notify: Notify = ignore,
+) -> Predictions:
+    """Predict the rows of a source with the model in the folder of a training run.
+
+    The run says how the columns of a table become numbers and which encoder embeds images and texts. It may be
+    somebody else's: an encoder that is not a bundled one must be named in ``embedding``.
+
+    Args:
+        run: folder that `run_training` or `RobustClassifier.save` wrote.
+        source: the rows, as `open_source` takes them; labels in it are not used and may be missing.
+        reading: how the source is opened.
+        embedding: the encoder, if the run may not choose it, and the cache.
+        notify: told what is left out.
+    """
+    model = RobustClassifier.load(run)
+    options = reading or SourceOptions()
+    encoding = model.raw_rows_.encoding
+    values = {name: value for name, value in vars(options).items() if value is not None}
+    data = open_unlabelled(source, encoding=encoding, raw=model.raw_rows_.embedding is not None, **values)
+    inputs = _inputs(model, data, embedding or EmbeddingOptions(), notify)
+    return Predictions(inputs[0], model.classes_, model.predict_proba(inputs[1]))
+
+
+def _inputs(
+    model: RobustClassifier, data: Source, embedding: EmbeddingOptions, notify: Notify
+) -> tuple[Array, Any]:
+    """Ids and what the model takes: features, embedded if need be, or images."""
+    raw = model.raw_rows_
+    if raw.embedding is not None:
+        embedded = raw.embedded(data, encoder=embedding.encoder, cache=embedding.cache, strict=embedding.strict)
+        n_skipped = len(data) - len(embedded)
+        if n_skipped:
+            notify(f"{n_skipped} of {len(data)} rows are left out, because they cannot be read")
+        return embedded.ids, embedded.features()
+    if hasattr(model, "model_") or not model.inputs_.are_images:
+        if isinstance(data, RawSource):
+            raise InvalidData(
+                f"{data.name} holds {data.holds}, but the model was trained on features; embed them with the same "
+                "encoder first, or train on the images or texts themselves"
+            )
+        return data.ids, data.features()
+    if data.images is None:
+        raise InvalidData(f"the model was trained on images, but {data.name} has none")
+    shape = model.inputs_.shape
+    if isinstance(data.images, LazyImages) and not isinstance(shape, int) and shape[-1] == shape[-2]:
+        return data.ids, in_one_size(data.images, shape[-1])
+    return data.ids, data.images

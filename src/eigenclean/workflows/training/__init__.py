@@ -1,0 +1,1 @@
+"""What a training run needs beside the engine: sizes of images, the model card."""
