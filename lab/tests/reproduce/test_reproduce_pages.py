@@ -13,7 +13,7 @@ from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table, compare, gaps
-from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_page
+from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.plot import draw
@@ -235,9 +235,13 @@ def without_age(text: str) -> list[str]:
 
 
 def test_the_documentation_is_in_step_with_the_results() -> None:
-    text, figures = docs_page(ROOT / "results")
-    shown = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
-    assert without_age(shown) == without_age(text), "run `eigenclean reproduce docs`"
+    pages, figures = docs_pages(ROOT / "results")
+    for name, text in pages.items():
+        shown = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert without_age(shown) == without_age(text), "run `eigenclean reproduce docs`"
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f": {name}\n" in navigation for name in pages)
+    assert {path.name for path in (ROOT / "docs" / "paper").iterdir()} == {f"{name}.md" for name in EXPERIMENTS}
     for name in figures:
         assert (ROOT / "docs" / "img" / name).is_file(), "run `eigenclean reproduce docs`"
     there = {path.name for path in (ROOT / "docs" / "img").glob("paper_*.svg")}
@@ -255,16 +259,18 @@ def test_every_committed_cell_says_how_to_get_it_again() -> None:
 
 
 def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Path) -> None:
-    empty, figures = docs_page(tmp_path)
-    assert figures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty
+    empty, figures = docs_pages(tmp_path)
+    assert figures == {} and "Not measured yet: `eigenclean reproduce table4`." in empty["paper/table4.md"]
+    assert "Three pictures" not in empty["paper.md"] and "[table4](paper/table4.md)" in empty["paper.md"]
     task = Task(EXPERIMENTS["table4"].rows[0].specs[0], "cifar10", "symmetric:0.5")
     eight = EXPERIMENTS["table8"]
     pair = [cell(Task(row.specs[0], "cifar10", "instance:0.2"), best=0.8 + 0.05 * (row.name == "fine"), last=0.7)
             for row in eight.rows]  # fmt: skip
     paper_store(tmp_path, SMALL).write([cell(task, mean=0.25, deviation=0.1), *pair])
-    text, figures = docs_page(tmp_path)
+    pages, figures = docs_pages(tmp_path)
+    text = "\n".join(pages.values())
     assert "| 1st eigenvector | 0.029 ± 0.019 | 0.250 | 0.100 | 1 |" in text  # no difference to another network's
-    assert f"{AGE} 3 of the 3 cells are of an earlier version of the code**" in text
+    assert f"{AGE} 3 of the 3 cells were of an earlier version of the code**" in text
     assert "5 cells of this table are not measured yet." in text
     assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
     assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text

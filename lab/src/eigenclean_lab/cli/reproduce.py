@@ -12,7 +12,11 @@ from eigenclean_lab.cli.options import Again, Data, Device, Remeasure, remeasuri
 if TYPE_CHECKING:
     from eigenclean_lab.reproduce.compare import Table
 
-_ALSO = {"list": "the names", "all": "every experiment", "docs": "write docs/paper.md from the results"}
+_ALSO = {
+    "list": "the names",
+    "all": "every experiment",
+    "docs": "write docs/paper.md and docs/paper/",
+}
 
 
 def reproduce(
@@ -67,10 +71,10 @@ def reproduce(
         _list(as_json)
         return
     if what == "docs":
-        from eigenclean_lab.reproduce.pages.docs_page import write_docs_page
+        from eigenclean_lab.reproduce.pages.docs_page import write_docs_pages
 
-        written = write_docs_page(out, docs)
-        say(f"written: {written[0]} and {len(written) - 1} figures")
+        written = write_docs_pages(out, docs)
+        say(f"written: {written[0]} and {len(written) - 1} pages and figures")
         return
     from eigenclean.files import make_folder
     from eigenclean_lab.data_folder import data_folder

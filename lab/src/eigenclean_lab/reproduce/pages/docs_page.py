@@ -1,6 +1,6 @@
-"""The page "The executable paper" of the documentation, written from the committed results."""
+"""The pages "The executable paper" of the documentation, written from the committed results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eigenclean.files import write_text
@@ -32,57 +32,83 @@ the sign of differences between methods, and trends over the noise rate can be c
 CIFAR-10 and CIFAR-100; the paper has no numbers for banking77, which is under its own name. Deviations are those
 over seeds.
 """
+FRONT, FOLDER = "paper.md", "paper"
+_FRONT_FIGURES = ("table1", "fig3c", "fig5")
 AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
 _CLAIMS = """
 ## What holds, and what does not
 
-In the profile `small`, setting by setting where a sentence is about several; differences and deviations are in the
-sections. Where a sentence does not hold, that is what was measured here, with the data and networks that the
-section of its table names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
+In the profile `small`, setting by setting where a sentence is about several; differences and deviations are on
+the page of each table. Where a sentence does not hold, that is what was measured here, with the data and networks
+that this page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
 noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them.
 Differences are between runs of the same seed, with their deviation over the seeds; in brackets the paper's.
 """
 _DEVIATIONS = """
-### Deviations that can be measured
+## Deviations that can be measured
 
 `--as-released` applies all deviations of the released code that concern a recipe; `reproduce discrepancies`
 measures each alone. Not implemented, and why:
 """
 
 
-def docs_page(results: Path) -> tuple[str, dict[str, str]]:
-    """Markdown, and the figures by the name of their file."""
+def docs_pages(results: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Markdown by the name of its page, the front page first, and the figures by the name of their file."""
     figures: dict[str, str] = {}
-    sections, stated = [], []
+    sections: dict[str, str] = {}
+    stated: list[tuple[str, Claim]] = []
     cells = {profile.name: paper_store(results, profile).read() for profile in (PAPER, SMALL)}
     for experiment in EXPERIMENTS.values():
         tables = {profile.name: compare(experiment, cells[profile.name], profile) for profile in (PAPER, SMALL)}
-        sections += _section(tables, figures)
-        stated += [(experiment.name, claim) for claim in claims(tables[SMALL.name])]
-    text = "\n".join([_HEAD, *_summary(stated, cells), *sections])
-    return text.rstrip() + "\n", figures
+        own_claims = [(experiment.name, claim) for claim in claims(tables[SMALL.name])]
+        text = "\n".join([*_section(tables, figures), *_claims_table(own_claims, linked=False)])
+        sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
+        stated += own_claims
+    front = "\n".join([_HEAD, *_summary(stated, cells), *_pictures(figures), *_contents()])
+    return {FRONT: front.rstrip() + "\n", **sections}, figures
 
 
-def write_docs_page(results: Path, docs: Path) -> list[Path]:
-    """Write ``paper.md`` and its figures under ``img/``; return the files."""
-    text, figures = docs_page(results)
-    written = [docs / "paper.md", *(docs / "img" / name for name in figures)]
-    for path, content in zip(written, [text, *figures.values()], strict=True):
+def write_docs_pages(results: Path, docs: Path) -> list[Path]:
+    """Write ``paper.md``, a page for each experiment in ``paper/`` and figures in ``img/``; return the files."""
+    pages, figures = docs_pages(results)
+    files = {**{docs / name: text for name, text in pages.items()},
+             **{docs / "img" / name: figure for name, figure in figures.items()}}  # fmt: skip
+    (docs / FOLDER).mkdir(exist_ok=True)
+    for path, content in files.items():
         write_text(path, content)
-    return written
+    return list(files)
+
+
+def _pictures(figures: Mapping[str, str]) -> list[str]:
+    """The figures that the front page shows, as far as they were drawn."""
+    shown = [f"![{EXPERIMENTS[name].title}](img/paper_{name}.svg)\n\n*{EXPERIMENTS[name].title}: "
+             f"[{name}]({FOLDER}/{name}.md), profile `small`.*\n" for name in _FRONT_FIGURES
+             if f"paper_{name}.svg" in figures]  # fmt: skip
+    return ["## Three pictures", "", *shown] if shown else []
+
+
+def _contents() -> list[str]:
+    rows = [f"| [{name}]({FOLDER}/{name}.md) | {one.title} |" for name, one in EXPERIMENTS.items()]
+    return ["## All tables, figures and theorems", "", "| | |", "|---|---|", *rows, ""]
+
+
+def _claims_table(stated: Sequence[tuple[str, Claim]], *, linked: bool) -> list[str]:
+    if not stated:
+        return []
+    rows = [
+        f"| {f'[{name}]({FOLDER}/{name}.md)' * linked} | {claim.sentence} | {_mark(claim)} | {claim.detail} |"
+        for name, claim in stated
+    ]
+    return ["| | The paper's sentence | Here | Numbers |", "|---|---|---|---|", *rows, ""]
 
 
 def _summary(stated: Sequence[tuple[str, Claim]], cells: dict[str, list[Cell]]) -> list[str]:
     counts = ", ".join(f"{len(measured)} of profile `{name}`" for name, measured in cells.items())
-    rows = [f"| [{name}](#{name}) | {claim.sentence} | {_mark(claim)} | {claim.detail} |" for name, claim in stated]
     return [
         f"Measured cells: {counts}.",
         *_age(cells),
         _CLAIMS,
-        "| | The paper's sentence | Here | Numbers |",
-        "|---|---|---|---|",
-        *rows,
-        "",
+        *_claims_table(stated, linked=True),
     ]
 
 
@@ -95,7 +121,7 @@ def _age(cells: dict[str, list[Cell]]) -> list[str]:
         return []
     return [
         "",
-        f"{AGE} {older} of the {len(measured)} cells are of an earlier version of the code** and not measured "
+        f"{AGE} {older} of the {len(measured)} cells were of an earlier version of the code** and not measured "
         "again since: a method that has changed meanwhile may do better or worse than its row says "
         "([what was compared with the original code](explanation/originals.md)).",
     ]
@@ -107,7 +133,8 @@ def _mark(claim: Claim) -> str:
 
 def _section(tables: dict[str, Table], figures: dict[str, str]) -> list[str]:
     experiment = tables[SMALL.name].experiment
-    out = [f"## {experiment.name}: {experiment.title} {{ #{experiment.name} }}", ""]
+    back = f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
+    out = [f"# {experiment.name}: {experiment.title}", "", back, ""]
     for profile in (PAPER, SMALL):
         table = tables[profile.name]
         if not table.is_measured:
@@ -128,7 +155,7 @@ def _profile_section(table: Table, profile: Profile, figures: dict[str, str]) ->
     if figure:
         name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
         figures[name] = figure
-        out += [f"![{table.experiment.title}](img/{name})", ""]
+        out += [f"![{table.experiment.title}](../img/{name})", ""]
     heads = header(table)
     named = [": ".join(filter(None, head)) for head in heads]
     out += ["| | " + " | ".join(named[1:]) + " |", "|---" * len(heads) + "|"]
