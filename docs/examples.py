@@ -28,6 +28,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
 LANGUAGES = ("python", "console", "text", "yaml")
+# Lines about work that takes more than ten seconds, which depends on the machine.
+_PROGRESS = re.compile(
+    r"^[^\n]*: (?:\d+ of \d+ \w+, )?\d+ %(?:, [\d.]+ \w+/s)?(?:, about \d+ s left)?\n", re.MULTILINE
+)
 # Only these may be shown without being run, and only where a newcomer or a contributor reads them: they fetch the
 # project or set it up, or they are the very run that runs these examples.
 SHOWN_ONLY = ("make demo", "make test", "make setup", "make check", "make bench", "make docs")
@@ -229,7 +233,7 @@ def _run_command(command: str) -> tuple[int, str]:
         text=True,
         timeout=120,
     )
-    return done.returncode, done.stdout
+    return done.returncode, _PROGRESS.sub("", done.stdout)
 
 
 def _replace(block: Block, start: int, stop: int, printed: str, where: str) -> Stale:

@@ -114,3 +114,9 @@ def test_doctests_of_the_scripts(examples: ModuleType, docstrings: ModuleType) -
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0
+
+
+def test_lines_about_progress_are_not_shown(examples: ModuleType, tmp_path: Path) -> None:
+    lines = ("cells: 11 %, about 103 s left", "embedding: 200 of 1000 images, 20 %, 20 images/s, about 40 s left")
+    said = "; ".join(f"echo '{line}'" for line in (*lines, "noise: 12.5 % of all"))
+    assert examples.check_page(write(tmp_path, f"```console\n$ {said}\nnoise: 12.5 % of all\n```\n")) == []
