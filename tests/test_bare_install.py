@@ -67,6 +67,14 @@ def test_reviews_in_a_single_file_and_names_the_extra_for_the_server(bare: Path,
     assert "pip install 'eigenclean[review]'" in done.stderr
 
 
+def test_the_probe_trains_and_predicts(bare: Path, tmp_path: Path) -> None:
+    done = call(bare, "train", "wine", "--out", "run", "--selector", "knn", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = call(bare, "predict", "run", "wine", "--out", "predictions.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "predictions.csv").read_text().count("\n") == 179
+
+
 def test_torch_only_commands_name_the_extra(bare: Path, tmp_path: Path) -> None:
     done = call(bare, "train", "digits", "--out", "run", "--recipe", "fine", cwd=tmp_path)
     assert done.returncode == 2

@@ -17,6 +17,7 @@ from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.recipe import EpochPlan, Recipe, Stage
 from eigenclean.train.recipes import RECIPES, recipe, recipe_names
 from eigenclean.train.recipes.dividemix import DIVIDEMIX_BY_NOISE
+from eigenclean.train.selecting import Selecting
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors import (
     SELECTORS,
@@ -75,6 +76,7 @@ __all__ = [
     "Probe",
     "Recipe",
     "RobustClassifier",
+    "Selecting",
     "Selection",
     "Selector",
     "Stage",

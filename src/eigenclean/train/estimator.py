@@ -59,7 +59,8 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         estimator: any scikit-learn classifier: a copy of it is trained on the judged labels of features, weighted
             by the probability that they are right, instead of the heads of the probe.
         net: a name from `NETS`, or a function of (shape of one input, number of classes) that returns a torch
-            module whose forward returns (features, logits); None for the network of the recipe.
+            module whose forward returns (features, logits), or logits alone: features are then the input of its
+            last linear layer. None for the network of the recipe.
         net_options: options of the network, such as ``{"hidden": [512]}``.
         selector: another selector for the recipe: the name of a detector, or a `Selector`. For the probe, the
             detector that judges the labels.
@@ -272,6 +273,11 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
             return self._resolve_probe(resolved, vectors)
         if self.estimator is not None:
             raise InvalidOption(f"{_BY}: estimator is for the recipe {PROBE}, and {resolved.name} trains a network")
+        if hasattr(self._net(resolved), "state_dict"):  # a module is callable, too
+            raise InvalidOption(
+                f"{_BY}: net must be a function of (shape of an input, number of classes) that makes a module, "
+                f"got a module: give net=lambda shape, n_classes: {type(self._net(resolved)).__name__}(...)"
+            )
         if not callable(self._net(resolved)):
             check_name(self._net(resolved), NETS, by=_BY, what="net")
         if isinstance(self.selector, str):
@@ -289,7 +295,9 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         net = self._net(self.recipe_)
         options, k = dict(self.net_options or {}), len(self.classes_)
         if callable(net):
-            return net(self.inputs_.network_shape, k, **options)
+            from eigenclean.nets.adapted import adapted
+
+            return adapted(net(self.inputs_.network_shape, k, **options), self.inputs_.network_shape, k)
         return make_net(net, self.inputs_.network_shape, k, **options)
 
     def _augment(self, array: Any) -> Any:

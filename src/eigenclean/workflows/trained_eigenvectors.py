@@ -11,7 +11,7 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData
 from eigenclean.metrics import alignment_heatmap, eigenvalue_spectrum, eigenvector_shift, fraction_curve
 from eigenclean.report import figures
-from eigenclean.train import Callback, network_outputs
+from eigenclean.train import Callback
 from eigenclean.truth import Truth
 
 _MAX_SAMPLES = 20_000  # enough to estimate eigenvectors, and cheap compared with the training
@@ -44,6 +44,8 @@ class TrainedEigenvectors(Callback):
         """Compute the features of a sample of the data, and draw the figures."""
         if engine.is_main:
             rows = _sample_rows(len(engine.pool))
+            from eigenclean.train import network_outputs  # torch
+
             outputs, _ = network_outputs(engine.networks[0], engine.pool, features=True, rows=rows)
             assert outputs is not None
             features = np.asarray(outputs.float().cpu().flatten(1).numpy())
