@@ -40,15 +40,22 @@ def open_annotated(table: Table, options: TableOptions) -> Source:
     return with_annotations(items, annotations, options, name=table.name)
 
 
-def with_annotations(items: pa.Table, annotations: Annotations, options: TableOptions, *, name: str) -> Source:
-    """A source of these rows with the majority's labels; rows without any label are left out."""
+def with_annotations(
+    items: pa.Table, annotations: Annotations, options: TableOptions, *, name: str, compare: bool = True
+) -> Source:
+    """A source of these rows with the majority's labels; rows without any label are left out.
+
+    Unless it is asked to ``compare`` annotators, labels that are all by one, or one for each row, are just labels.
+    """
     labelled, n_rows = np.flatnonzero(annotations.per_row > 0), annotations.n_rows
     if len(labelled) < n_rows:
         items, annotations = items.take(labelled), annotations.take(labelled)
-    annotations.check(by=name)
+    compared = compare or (len(annotations.names) > 1 and int(annotations.per_row.max()) > 1)
+    if compared:
+        annotations.check(by=name)
     settings = replace(options, annotator_columns=None, annotator_column=None, label_column=None)
     source = open_table(FrameTable(items, name=name), settings, labels=annotations.majority)
-    source.annotations, source.n_unlabelled = annotations, n_rows - len(labelled)
+    source.annotations, source.n_unlabelled = annotations if compared else None, n_rows - len(labelled)
     return source
 
 

@@ -15,6 +15,7 @@ from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.publication import check_shards, finish_publication
 from eigenclean.sources.annotated import has_annotators, open_annotated, split_annotations
+from eigenclean.sources.annotation_exports import is_annotation_export, open_annotation_export
 from eigenclean.sources.arrays.mapped import map_array
 from eigenclean.sources.arrays.numpy_files import open_npy, open_npz
 from eigenclean.sources.base import Source
@@ -347,6 +348,8 @@ def _total_bytes(files: Sequence[Path]) -> int:
 def _open_table(table: Table, options: TableOptions, *, labels: Array | None, one_pass: bool = False) -> Source:
     if has_annotators(options):
         return open_annotated(table, options)
+    if labels is None and is_annotation_export(table):
+        return open_annotation_export(table, options)
     return open_table(table, options, labels=labels, one_pass=one_pass)
 
 
