@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+from eigenclean_lab.bench.quality.peer_table import ALL_DATA, TABLES, common_settings, peer_table
+from eigenclean_lab.bench.quality.rows import summary_rows
+from eigenclean_lab.bench.quality.suite import quality_store
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -13,3 +17,13 @@ def test_speed_table_is_the_results_file() -> None:
     lines = (ROOT / "README.md").read_text().splitlines()
     for case in bound:
         assert f"| {case['case']} | {case['baseline']} | {case['ratio']:.2f} | {case['target']} |" in lines
+
+
+def test_quality_tables_are_the_results_file() -> None:
+    rows = summary_rows(quality_store(ROOT / "results" / "bench_quality.json").read())
+    text = (ROOT / "README.md").read_text()
+    for names, family in ((ALL_DATA, None), (TABLES, "tables")):
+        settings = common_settings(rows, names, "confirmation", family)
+        assert settings
+        assert "\n".join(peer_table(rows, names, settings)) in text
+        assert f"{len(settings)} settings" in text

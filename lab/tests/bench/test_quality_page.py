@@ -8,7 +8,8 @@ import pytest
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page import quality_page
 from eigenclean_lab.bench.quality.page_tables import comparisons, losses, number
-from eigenclean_lab.bench.quality.rows import family_means, summary_rows
+from eigenclean_lab.bench.quality.peer_table import ALL_DATA, common_settings, peer_table
+from eigenclean_lab.bench.quality.rows import Row, family_means, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.store import Cell
@@ -159,3 +160,33 @@ def test_the_judge_leads_on_cifar_10(figure: str) -> None:
     assert len(behind) >= 11
     assert max(behind) <= 0.01
     assert sum(gap > 0.003 for gap in behind) <= 2
+
+
+class TestPeerTable:
+    def rows(self, *cells: Cell) -> list[Row]:
+        return summary_rows(cells)
+
+    def test_means_are_over_settings_that_all_have(self) -> None:
+        names = {DEFAULT: "ours", "fine": "theirs"}
+        rows = self.rows(
+            cell(DEFAULT, 0.9, 0.8, noisy_f1=0.7),
+            cell("fine", 0.7, 0.5, noisy_f1=0.4, ece=0.2, seconds=4.0),
+            cell(DEFAULT, 0.5, 0.4, "wine/uniform-10", noisy_f1=0.1),  # nobody else was measured here
+            cell(DEFAULT, None, None, "wine/clean", noise_rate=0.0, clean_flagged=0.01),
+            cell("fine", None, None, "wine/clean", noise_rate=0.0, clean_flagged=0.3),
+            cell(DEFAULT, 0.9, 0.9, "iris/uniform-20"),  # another half
+            cell("fine", 0.9, 0.9, "iris/uniform-20"),
+        )
+        settings = common_settings(rows, names, "confirmation")
+        assert settings == ["wine/uniform-20", "wine/clean"]
+        assert peer_table(rows, names, settings)[2:] == [
+            "| ours | .900 | .800 | .700 | 1.0 % | .030 | 2.0 |",
+            "| theirs | .700 | .500 | .400 | 30.0 % | .200 | 3.0 |",
+        ]
+        assert common_settings(rows, names, "confirmation", "images") == []
+        assert peer_table(rows, names, []) == []
+
+    def test_the_page_shows_it(self, tmp_path: Path) -> None:
+        page = page_of(tmp_path, *(cell(name, 0.9, 0.8) for name in ALL_DATA))
+        assert "Beside its peers: all kinds of data" in page and "Beside its peers: tables" not in page
+        assert "| cleanlab, logistic regression | .900 |" in page

@@ -13,7 +13,8 @@ from eigenclean_lab.bench.quality.page_tables import (
     losses,
     noisy_table,
 )
-from eigenclean_lab.bench.quality.rows import summary_rows
+from eigenclean_lab.bench.quality.peer_table import ALL_DATA, TABLES, common_settings, peer_table
+from eigenclean_lab.bench.quality.rows import Row, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.store import Cell
@@ -60,14 +61,15 @@ Every setting, of all halves, in which the judge's AUROC or AP is more than .01 
 def quality_page(results: Path) -> str:
     """Markdown: means and settings of the confirmation half, where the judge loses, then the other settings."""
     cells = quality_store(results).read()
-    compared = comparisons(summary_rows(cells))
+    rows = summary_rows(cells)
+    compared = comparisons(rows)
     by_half = {half: [comparison for comparison in compared if comparison.judge.half == half] for half in _HALVES}
     behind = losses(compared)
     lines = [_HEAD, *_age(cells)]
     for half, members in by_half.items():
         lines += _section(half, members)
         if half == "confirmation":
-            lines += [_LOSSES, *(behind or ["There is none."])]
+            lines += [*_peers(rows), _LOSSES, *(behind or ["There is none."])]
     return "\n".join(lines) + "\n"
 
 
@@ -83,6 +85,20 @@ def _age(cells: Sequence[Cell]) -> list[str]:
         f"**{len(older)} of the {len(measured)} measurements on this page, {n_judge} of them of the judge, are of "
         "an earlier version of the code** and not confirmed since: the present judge may be better or worse.\n"
     ]
+
+
+def _peers(rows: Sequence[Row]) -> list[str]:
+    """Tables of the judge beside its peers, where all of them were measured."""
+    lines = []
+    for title, names, family in (("all kinds of data", ALL_DATA, None), ("tables", TABLES, "tables")):
+        settings = common_settings(rows, names, "confirmation", family)
+        if settings:
+            lines += [
+                f"\n### Beside its peers: {title}\n",
+                f"Means over {len(settings)} settings in which all of them were measured; seconds are medians.\n",
+                *peer_table(rows, names, settings),
+            ]
+    return lines
 
 
 def _section(half: str, members: Sequence[Comparison]) -> list[str]:
