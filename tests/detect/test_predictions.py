@@ -160,7 +160,7 @@ class TestInSample:
     )
     def test_what_tells_it_from_a_good_model(self, agreement: Agreement, suspected: bool) -> None:
         assert seem_in_sample(agreement) is suspected
-        facts = FitFacts(np.array([0, 1]), np.array([50, 50]), np.zeros(2), (0.0, 0.01), -0.1, (), agreement)
+        facts = FitFacts(np.array([0, 1]), np.array([50, 50]), np.zeros(2), (0.0, 0.01), True, (), agreement)
         assert bool(cautions(facts)) is suspected
 
     def test_the_sentence_about_nothing_learned_names_the_probabilities(self) -> None:

@@ -17,7 +17,7 @@ def test_every_caution_of_the_judge_is_on_the_page() -> None:
         counts=np.array([500, 5]),
         wrong=np.array([300.0, 1.0]),
         noise_rate_range=(0.5, 0.9),
-        log_likelihood=-9.0,
+        predicts=False,
         views_left_out=("neighbours", "trees"),
         agreement=Agreement(1000, 1, 40.0),
         view_rates={"linear": 0.1, "trees": 0.5},

@@ -22,7 +22,6 @@ QUIET = FitFacts(
     np.array([100, 100, 100]),
     np.array([5.0, 5.0, 5.0]),
     (0.04, 0.06),
-    log_likelihood=-0.3,
 )
 
 
@@ -33,7 +32,7 @@ def test_an_ordinary_fit_has_no_caution() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"log_likelihood": -1.098}, "do not predict the labels better than the sizes of the classes"),
+        ({"predicts": False}, "do not predict the labels better than the sizes of the classes"),
         ({"wrong": np.array([45.0, 45.0, 45.0]), "noise_rate_range": (0.4, 0.46)}, "45 % of the labels look wrong"),
         ({"wrong": np.array([51.0, 0.0, 0.0]), "noise_rate_range": (0.1, 0.2)}, "of class 'a' look wrong"),
         ({"wrong": np.array([51.0, 60.0, 0.0]), "noise_rate_range": (0.3, 0.4)}, "of classes 'a', 'b' look wrong"),
@@ -54,10 +53,25 @@ def test_each_reason_has_its_sentence(change: dict[str, object], words: str) -> 
     assert words in sentence
 
 
-def test_features_that_say_nothing_are_named() -> None:
-    rng = np.random.default_rng(1)
-    judge = Judge().fit(rng.standard_normal((400, 5)), rng.integers(3, size=400))
-    assert any("do not predict the labels" in sentence for sentence in judge.cautions_)
+@pytest.mark.filterwarnings("ignore:Judge.*kept whole")  # all labels are equally right
+@pytest.mark.parametrize(("n", "k"), [(100, 2), (300, 2), (300, 3), (200, 10), (1500, 3)])
+def test_features_that_say_nothing_are_named_and_no_label_is_called_wrong(n: int, k: int) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        judge = Judge(views="linear,kernel,neighbours")
+        verdict = judge.fit_judge(rng.standard_normal((n, 4)), rng.integers(k, size=n))
+        assert any("do not predict the labels" in sentence for sentence in judge.cautions_)
+        assert verdict.n_flagged == 0
+        low, high = judge.noise_rate_range_
+        assert low < 0.01 and high > 0.3  # nothing is known
+
+
+def test_features_that_say_little_are_believed() -> None:
+    """Two classes that overlap widely, with a few hundred rows."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 2
+    judge = Judge(views="linear,kernel").fit(rng.standard_normal((400, 3)) + labels[:, None], labels)
+    assert not any("do not predict the labels" in sentence for sentence in judge.cautions_)
 
 
 def test_a_stream_names_the_views_it_has_not() -> None:

@@ -17,6 +17,7 @@ from eigenclean.detect.judge.candidate_blocks import RowSample
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES
 from eigenclean.detect.judge.discriminants import DiscriminantSolver
 from eigenclean.detect.judge.instance_noise import average_over_instance_noise
+from eigenclean.detect.judge.null_model import model_without_noise, predicts_labels
 from eigenclean.detect.judge.repeats import FittedRepeat, Repeat
 from eigenclean.detect.judge.rounds import RoundFitter
 from eigenclean.detect.judge.unit_rows import CACHE_LIMIT, RowMap, RowNormalizer, scan_block
@@ -140,11 +141,16 @@ class JudgeFitter:
             self.n, self._k, self._known,
         )  # fmt: skip
         last, n_rounds = fitter.fit(self._max_rounds)
-        model = average_over_instance_noise(last.model, last.candidates)
+        predicts = predicts_labels(last.model, last.candidates)
+        model = (
+            average_over_instance_noise(last.model, last.candidates)
+            if predicts
+            else model_without_noise(last.candidates)
+        )
         learned = Repeat(
             repeat, self._n_folds, self._row_maps, last.discriminants, fixed_views, model, self._groups
         )
-        return FittedRepeat(learned, last.candidates, last.shrinkages, n_rounds, last.model.log_likelihood)
+        return FittedRepeat(learned, last.candidates, last.shrinkages, n_rounds, predicts)
 
     def _sample(self, repeat: int) -> SampledRows:
         """Rows on which choices are made, the same for all engines."""

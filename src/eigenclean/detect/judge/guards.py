@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import xlogy
 
 from eigenclean.arrays import Array, Float64s, Ints, preview
 from eigenclean.detect.judge.views.probabilities import Agreement
@@ -12,7 +11,6 @@ from eigenclean.evidence import EvidenceKind
 
 MANY_WRONG = 0.4  # noise rate above which the classes may be confused with each other
 FEW_ROWS = 10  # of a class
-MIN_GAIN = 0.01  # of the mean log-likelihood, by which views must be better than the shares of the classes
 IN_SAMPLE_ROWS, IN_SAMPLE_SHARE = 50, 0.005  # fewer disagreements than this share of so many rows are suspicious
 IN_SAMPLE = (
     "the features are those of a network that was trained on these labels and may know wrong ones by heart: "
@@ -31,7 +29,7 @@ class FitFacts:
         counts: number of rows of each class.
         wrong: expected number of wrong labels of each class.
         noise_rate_range: rates that the labels leave possible.
-        log_likelihood: mean log-likelihood of the given labels, out of sample.
+        predicts: whether the views predict the labels better than the sizes of the classes do.
         views_left_out: names of views that need all rows in memory, where they are not.
         agreement: of predicted probabilities with the given labels; None if there are none.
         evidence: what was judged by.
@@ -42,7 +40,7 @@ class FitFacts:
     counts: Ints
     wrong: Float64s
     noise_rate_range: tuple[float, float]
-    log_likelihood: float
+    predicts: bool = True
     views_left_out: Sequence[str] = ()
     agreement: Agreement | None = None
     evidence: EvidenceKind = "features"
@@ -52,15 +50,14 @@ class FitFacts:
 def cautions(facts: FitFacts) -> list[str]:
     """One sentence for each reason not to believe the numbers.
 
-    >>> facts = FitFacts(np.array(["a", "b"]), np.array([50, 50]), np.array([30.0, 1.0]), (0.3, 0.32), -0.2)
+    >>> facts = FitFacts(np.array(["a", "b"]), np.array([50, 50]), np.array([30.0, 1.0]), (0.3, 0.32))
     >>> cautions(facts)
     ["more than half of the labels of class 'a' look wrong: look at some of them before you believe it"]
     """
     n, counts = int(facts.counts.sum()), np.maximum(facts.counts, 1)
     rate = float(facts.wrong.sum()) / max(n, 1)
     sentences = []
-    shares = facts.counts / max(n, 1)
-    if facts.log_likelihood < float(xlogy(shares, shares).sum()) + MIN_GAIN:
+    if not facts.predicts:
         sentences.append(f"the {facts.evidence} do not predict the labels better than the sizes of the classes do")
     if facts.agreement is not None and seem_in_sample(facts.agreement):
         share = 100 * (1 - facts.agreement.disagreeing / facts.agreement.n)

@@ -312,7 +312,7 @@ class Judge(BlockDetector):
             counts,
             counts - right,
             self.noise_rate_range_,
-            float(np.mean([fit.log_likelihood for fit in fits])),
+            all(fit.predicts for fit in fits),
             views_left_out,
             next((view.agreement for view in views if isinstance(view, Probabilities)), None),
             self.consumes,

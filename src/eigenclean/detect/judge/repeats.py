@@ -71,14 +71,14 @@ class FittedRepeat:
         candidates: of the rows.
         shrinkages: chosen amount for each view of moments.
         n_rounds: how often class sums were computed.
-        log_likelihood: mean over the given labels, out of sample.
+        predicts: whether the views predict the labels better than the sizes of the classes do.
     """
 
     repeat: Repeat
     candidates: CandidateBlocks
     shrinkages: list[float]
     n_rounds: int
-    log_likelihood: float
+    predicts: bool
 
     def view_shares(self) -> Float64s:
         """The share of each view in the scores."""

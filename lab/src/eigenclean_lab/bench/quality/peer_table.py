@@ -29,7 +29,9 @@ TABLES: Mapping[str, str] = {
 _HEADS = ("", "AUROC", "AP", "F1 of flags", "flagged when nothing is wrong", "ECE", "seconds")
 
 
-def common_settings(rows: Sequence[Row], names: Mapping[str, str], half: str, family: str | None = None) -> list[str]:
+def common_settings(
+    rows: Sequence[Row], names: Mapping[str, str], half: str, family: str | None = None
+) -> list[str]:
     """The settings of a half (and a family) in which every named detector was measured."""
     measured: dict[str, set[str]] = {}
     for row in rows:
