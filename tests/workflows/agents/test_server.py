@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,12 @@ def test_an_agent_walks_from_audit_to_a_proposal(root: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_speaks_the_protocol_on_its_standard_output(root: Path) -> None:
-    from mcp.client.stdio import StdioServerParameters, stdio_client  # type: ignore[import-not-found]
+    stdio: Any = import_module("mcp.client.stdio")
 
     async def walk() -> None:
         words = ["-m", "eigenclean", "mcp"]
-        command = StdioServerParameters(command=sys.executable, args=words, cwd=str(root), env={**os.environ})
-        async with mcp.Client(stdio_client(command)) as client:
+        command = stdio.StdioServerParameters(command=sys.executable, args=words, cwd=str(root), env={**os.environ})
+        async with mcp.Client(stdio.stdio_client(command)) as client:
             audit = await client.call_tool("audit", {"source": "digits", "run": "one"})
             assert audit.structured_content["n_samples"] == 1797
 
