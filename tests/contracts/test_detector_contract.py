@@ -261,7 +261,11 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", sorted(DETECTORS))
+# `vote` runs several of the others, which have been tested alone; `make test-all` tests it too.
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "vote" else name for name in sorted(DETECTORS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("check", sorted(CHECKS))
 def test_detector(name: str, check: str) -> None:
     CHECKS[check](DETECTORS[name]())

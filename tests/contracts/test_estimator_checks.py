@@ -36,8 +36,12 @@ def expected_failures(estimator: Detector) -> dict[str, str]:
     return EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_FINE if "score" in estimator.get_params() else {})
 
 
+# `vote` runs several of the others; `make test-all` tests it too.
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "vote" else name for name in sorted(DETECTORS)]
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(DETECTORS))
+@pytest.mark.parametrize("name", NAMES)
 def test_checks_of_scikit_learn(name: str) -> None:
     allowed = expected_failures(detector(name))
     results: list[dict[str, Any]] = estimator_checks.check_estimator(detector(name), on_fail=None)

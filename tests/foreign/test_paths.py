@@ -26,6 +26,7 @@ from eigenclean.sources.images.column import image_column
 from eigenclean.sources.images.files import ImageFiles
 from eigenclean.sources.layouts.file_lists import read_names, read_numbered
 from eigenclean.sources.relabel import apply_patch
+from eigenclean.sources.unlabelled import open_unlabelled
 from eigenclean.verdict import Verdict
 from eigenclean.workflows.agents.tools import AgentTools
 
@@ -219,6 +220,12 @@ def attack_agent(root: Path, name: str) -> None:
     AgentTools(root, root.parent / "runs").audit(name, "run")
 
 
+def attack_unlabelled(root: Path, name: str) -> None:
+    """Names come from the file system here too."""
+    assert open_unlabelled(str(root / "a")).ids.tolist() == ["1.png", "2.png"]
+    raise InvalidData("held")
+
+
 ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "review/run.py": attack_store,
     "sources/images/column.py": attack_column,
@@ -229,6 +236,7 @@ ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "sources/relabel/folder.py": attack_moves,
     "sources/tabular/hf.py": attack_hf,
     "sources/tabular/shards.py": attack_shards,
+    "sources/unlabelled.py": attack_unlabelled,
     "workflows/agents/tools.py": attack_agent,
     "workflows/audit/result.py": attack_report,
 }

@@ -129,7 +129,7 @@ def test_a_file_that_changes_during_the_run(
         return begin(self)
 
     monkeypatch.setattr(reading.SourceBlocks, "_pass", meddling)
-    monkeypatch.setattr("eigenclean.detect.judge.judge.CACHE_LIMIT", 0)
+    monkeypatch.setattr("eigenclean.detect.judge.fitting.CACHE_LIMIT", 0)
     with pytest.raises(InvalidData, match=r"x\.npy (was changed|has gone|has become shorter)"):
         judge_stream(source)
 

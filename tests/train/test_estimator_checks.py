@@ -51,6 +51,7 @@ def test_checks_of_scikit_learn(model: RobustClassifier) -> None:
     assert set(failed) == set(EXPECTED_FAILURES), unexpected
 
 
+@pytest.mark.filterwarnings("ignore:Judge.*kept whole")  # the images are noise
 def test_the_columns_of_a_frame_are_remembered_checked_and_forgotten() -> None:
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])

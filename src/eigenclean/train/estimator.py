@@ -273,7 +273,8 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
             return self._resolve_probe(resolved, vectors)
         if self.estimator is not None:
             raise InvalidOption(f"{_BY}: estimator is for the recipe {PROBE}, and {resolved.name} trains a network")
-        if hasattr(self._net(resolved), "state_dict"):  # a module is callable, too
+        net = self._net(resolved)
+        if hasattr(net, "state_dict") and not isinstance(net, type):  # a module is callable, too
             raise InvalidOption(
                 f"{_BY}: net must be a function of (shape of an input, number of classes) that makes a module, "
                 f"got a module: give net=lambda shape, n_classes: {type(self._net(resolved)).__name__}(...)"

@@ -35,6 +35,13 @@ def judge_verified(
 
     A confirmed label has P(right) = 1, a corrected one that is still given has 0. None of the rows that people
     decided about is flagged, be it that they were unsure.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> given = np.where(np.arange(len(y)) % 25 == 0, (y + 1) % 3, y)  # 6 labels are wrong
+    >>> verified = VerifiedLabels.match(np.arange(len(y)), given, [(0, "relabel", 1, 0), (25, "relabel", 1, 0)])
+    >>> judge_verified(Judge(), X, given, verified).flagged[[0, 25, 50, 75]].tolist()
+    [False, False, True, True]
     """
     if not isinstance(judge, Judge):
         raise InvalidOption(f"the default method learns from decisions, not {judge.name}")

@@ -41,17 +41,14 @@ def open_table(
         labels: labels that are not in the table.
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
-    name = None if labels is not None or options.label_column else find_label_column(table, options)
-    if name is None:
-        return _open_table(table, options, labels, one_pass=one_pass)
-    source = _open_table(table, replace(options, label_column=name), None, one_pass=one_pass)
-    source.found_label = True
-    return source
-
-
-def _open_table(table: Table, options: TableOptions, labels: Array | None, *, one_pass: bool) -> Source:
     with table.prepared(options) if one_pass else nullcontext():
-        source = _open_rows(table, options, labels, one_pass)
+        name = None if labels is not None or options.label_column else find_label_column(table, options)
+        source = _open_rows(table, options, labels, one_pass) if name is None else None
+    if source is None:  # read again, as the labels have to be read as they are written
+        options = replace(options, label_column=name)
+        with table.prepared(options) if one_pass else nullcontext():
+            source = _open_rows(table, options, None, one_pass)
+        source.found_label = True
     if options.group_column is not None:
         source.groups = _groups(table, options.group_column)
     return source
