@@ -36,8 +36,9 @@ def expected_failures(estimator: Detector) -> dict[str, str]:
     return EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_FINE if "score" in estimator.get_params() else {})
 
 
-# `vote` runs several of the others; `make test-all` tests it too.
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "vote" else name for name in sorted(DETECTORS)]
+# The judge, and `vote`, which runs it and others, fit some hundred times here; `make test-all` tests them too.
+SLOW = ("judge", "vote")
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in sorted(DETECTORS)]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -136,6 +136,7 @@ def test_the_strategy_depends_on_time_and_memory() -> None:
     assert EigenvectorStrategy.choose(n=10**6, d=128, k=10**5, itemsize=4, budget=room // 4).name == "iterations"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 def test_very_many_classes(tmp_path: Path) -> None:
     """Tables of the best classes alone, spill_to_disk to the disk, and pairs of classes counted over blocks."""

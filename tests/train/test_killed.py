@@ -141,6 +141,7 @@ def train_in_processes(out: Path, n: int, names: list[str]) -> None:
         assert process.returncode == 0, err
 
 
+@pytest.mark.slow
 def test_two_processes_select_what_one_does(tmp_path: Path) -> None:
     names = ["fine", "co-teaching", "elr+fine", "aum"]
     for n in (1, 2):

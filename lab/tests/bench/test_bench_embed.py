@@ -79,6 +79,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         data.cifar10(tmp_path, "aggre", 10)
 
 
+@pytest.mark.slow
 @needs_encoder
 def test_quick_measures_and_saves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -371,6 +371,7 @@ def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
 # Speed.
 
 
+@pytest.mark.slow
 def test_the_ratios_of_the_issue_are_measured() -> None:
     state = torch.get_rng_state()
     results = speed.run(speed.Sizes.quick())
@@ -414,6 +415,7 @@ def invoke(*arguments: object) -> Any:
     return CliRunner().invoke(bench, ["train", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_quick_is_digits_only_and_saves_nothing(tmp_path: Path) -> None:
     done = invoke("--quick", "--recipes", "standard,f-coteaching", "--epochs", 3, "--out", tmp_path / "none")
     assert done.exit_code == 0, done.output
