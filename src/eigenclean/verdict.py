@@ -53,7 +53,7 @@ class Verdict:
         score: the detector's raw score (FINE: the alignment with the eigenvector of the given class).
         p_clean: probability that the given label is right.
         flagged: True where the label is probably wrong.
-        suggested: the label to replace it with; the given one where it is not flagged.
+        suggested: the label to replace it with; the given one where it is not flagged, unless people corrected it.
         suggested_confidence: probability that the suggested label is right.
         made_by: the record of its origin: "method", "parameters", and what the detector adds.
         consensus_label: the most probable label, where several annotators gave labels; ``labels`` are then the

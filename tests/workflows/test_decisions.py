@@ -90,6 +90,17 @@ def test_decisions_are_found_again_when_the_data_have_changed(
     assert verdict.p_clean[place[f"r{worst[0]}"]] == 1.0
 
 
+def test_a_label_that_no_row_has_goes_into_the_verdict(rows: Rows, tmp_path: Path) -> None:
+    record = {"id": "r3", "decision": "relabel", "old": int(rows.labels[3]), "new": 1000, "data_hash": "0a"}
+    Patch.from_records([record]).save(tmp_path / "patch.jsonl")
+    found = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings).verdict
+    assert found.p_clean[3] == 0.0 and not found.flagged[3]
+    assert found.suggested[3] == 1000 and found.suggested_confidence[3] == 1.0
+    found.save(tmp_path / "run")
+    assert Verdict.load(tmp_path / "run").suggested[3] == 1000
+    assert 1000 not in found.labels
+
+
 def test_a_patch_counts_too(rows: Rows, tmp_path: Path) -> None:
     record = {"id": "r3", "decision": "keep", "old": int(rows.labels[3]), "data_hash": "0a"}
     Patch.from_records([record]).save(tmp_path / "patch.jsonl")

@@ -104,8 +104,8 @@ class _Endpoints:
 
     def run(self, request: Request) -> Response:
         # Read before the decisions: what is recorded in between is sent twice rather than lost.
-        seq = self._review.store.last_seq()
-        return _json_text(f'{{"run": {self._run_json}, "seq": {seq}}}')
+        seq, typed = self._review.store.last_seq(), json.dumps(self._review.labels().typed)
+        return _json_text(f'{{"run": {self._run_json}, "typed": {typed}, "seq": {seq}}}')
 
     def suspects(self, request: Request) -> Response:
         return _json(self._review.suspect_columns(read_chunk(request, len(self._review.suspects))))
@@ -145,7 +145,7 @@ class _Endpoints:
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request)
-        changes = read_changes(body.get("decisions"), self._review.suspects)
+        changes = read_changes(body.get("decisions"), self._review.suspects, self._review.labels())
         reviewer, action, request_id = self._signed_by(body), read_text(body, "action"), read_text(body, "request")
         outcome = await run_in_threadpool(
             self._review.store.record, changes, reviewer=reviewer, action=action, request=request_id

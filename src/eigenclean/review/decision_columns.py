@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenclean.review.store import STATES, Store
 from eigenclean.review.suspects import Suspects
+from eigenclean.review.typed_labels import TypedLabels
 
 _STATE_CODES = {state: code for code, state in enumerate(STATES)}
 
@@ -19,12 +20,11 @@ class DecisionColumns:
     costs no more than with none. Threads may share it.
     """
 
-    def __init__(self, suspects: Suspects, store: Store) -> None:
+    def __init__(self, suspects: Suspects, store: Store, labels: TypedLabels) -> None:
         self._store = store
-        # The store keeps ids and labels as JSON; looking the texts up is much cheaper than decoding them.
+        self._labels = labels
+        # The store keeps ids as JSON; looking the texts up is much cheaper than decoding them.
         self._position = {json.dumps(id): position for position, id in enumerate(suspects.ids)}
-        self._code: dict[str | None, int] = {json.dumps(label): code for code, label in enumerate(suspects.labels)}
-        self._code[None] = -1
         self._state = np.zeros(len(suspects), dtype=np.uint8)
         self._label = np.full(len(suspects), -1, dtype=np.int64)
         self._entry = np.zeros(len(suspects), dtype=np.int64)
@@ -47,12 +47,18 @@ class DecisionColumns:
                 "base": self._entry[rows].tolist(),
             }
 
+    def labels(self) -> TypedLabels:
+        """The labels of the verdict and those that are in the history by now."""
+        with self._lock:
+            self._update()
+            return self._labels
+
     def _update(self) -> None:
-        position, code = self._position, self._code
+        position = self._position
         for entries in self._store.states_since(self._seq):
             for seq, id, state, label in entries:
-                at = position.get(id)
-                # Entries about other samples, and with labels that this verdict does not have, are left out.
-                if at is not None and label in code and state in _STATE_CODES:
-                    self._state[at], self._label[at], self._entry[at] = _STATE_CODES[state], code[label], seq
+                at, code = position.get(id), self._labels.code(label)
+                # Entries about other samples, and with labels of another type, are left out.
+                if at is not None and code is not None and state in _STATE_CODES:
+                    self._state[at], self._label[at], self._entry[at] = _STATE_CODES[state], code, seq
             self._seq = entries[-1][0]

@@ -6,9 +6,11 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from eigenclean.errors import InvalidData
 from eigenclean.review.run import MAX_REVIEWER, is_unicode
 from eigenclean.review.store import RELABEL, STATES, Change
 from eigenclean.review.suspects import Suspects
+from eigenclean.review.typed_labels import TypedLabels
 
 PAGE_SIZE = 4000  # suspects in one answer: some 200 kilobytes
 _MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, MAX_REVIEWER
@@ -84,17 +86,17 @@ def read_positions(request: Request, n_suspects: int) -> list[int]:
     return [int(text) for text in numbers]
 
 
-def read_changes(decisions: Any, suspects: Suspects) -> list[Change]:
+def read_changes(decisions: Any, suspects: Suspects, labels: TypedLabels) -> list[Change]:
     """The decisions of a request as changes for the store."""
     if not isinstance(decisions, list) or not 0 < len(decisions) <= _MAX_CHANGES:
         raise HTTPException(400, f"decisions must be a list of 1 to {_MAX_CHANGES}")
-    changes = [_change(decision, suspects) for decision in decisions]
+    changes = [_change(decision, suspects, labels) for decision in decisions]
     if len({change.id for change in changes}) < len(changes):
         raise HTTPException(400, "a request must hold at most one decision about each item")
     return changes
 
 
-def _change(decision: Any, suspects: Suspects) -> Change:
+def _change(decision: Any, suspects: Suspects, labels: TypedLabels) -> Change:
     if not isinstance(decision, dict):
         raise HTTPException(400, "a decision must be an object")
     item, state, label, base = (decision.get(key) for key in ("item", "state", "label", "base"))
@@ -102,14 +104,28 @@ def _change(decision: Any, suspects: Suspects) -> Change:
         raise HTTPException(400, f"item must be a number from 0 to {len(suspects) - 1}")
     if state not in STATES or type(base) is not int or not 0 <= base < 1 << 53:
         raise HTTPException(400, f"state must be one of {', '.join(STATES)}, and base a number")
-    given = int(suspects.given[item])
+    given = suspects.labels[int(suspects.given[item])]
     if state == RELABEL:
-        if type(label) is not int or not 0 <= label < len(suspects.labels) or label == given:
-            raise HTTPException(400, "label must be the number of another class")
-        return Change(suspects.ids[item], suspects.labels[given], state, suspects.labels[label], base)
+        return Change(suspects.ids[item], given, state, _other_label(label, given, labels), base)
     if label is not None and (type(label) is not int or label != -1):
         raise HTTPException(400, f"{state} has no label")
-    return Change(suspects.ids[item], suspects.labels[given], state, None, base)
+    return Change(suspects.ids[item], given, state, None, base)
+
+
+def _other_label(label: Any, given: Any, labels: TypedLabels) -> Any:
+    """The label with a code, or one that was typed."""
+    if isinstance(label, str):
+        try:
+            chosen = labels.parse(label)
+        except InvalidData as error:
+            raise HTTPException(400, str(error)) from None
+    elif type(label) is int and 0 <= label < len(labels.names):
+        chosen = labels.names[label]
+    else:
+        raise HTTPException(400, "label must be the number of another class, or a new label as text")
+    if chosen == given:
+        raise HTTPException(400, "label must be another one than the given label")
+    return chosen
 
 
 def _is_number(text: str) -> bool:

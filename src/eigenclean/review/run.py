@@ -1,6 +1,7 @@
 """A run opened for review: its suspects, what its source still offers, and the decisions so far."""
 
 import getpass
+import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,10 @@ from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.review.table import TableRows
+from eigenclean.review.typed_labels import TypedLabels
 from eigenclean.sources import Source
 from eigenclean.sources.layouts.registry import is_layout
+from eigenclean.sources.relabel.folder import is_class_folder
 from eigenclean.verdict import FILE as VERDICT
 from eigenclean.verdict import SUMMARY, Verdict
 
@@ -47,6 +50,7 @@ class Review:
         table: values by column name, if the source is a table.
         name: name of the data, for the page.
         notes: what is missing and why, in sentences.
+        are_folders: whether labels are names of folders, so that not every text can be one.
     """
 
     folder: Path
@@ -59,6 +63,7 @@ class Review:
     name: str
     notes: tuple[str, ...]
     table: TableRows | None = None
+    are_folders: bool = False
 
     pictures = RenamedAttribute("images")
     why = RenamedAttribute("explanation")
@@ -109,6 +114,7 @@ class Review:
             name=_name_without_folders(str(record.get("name") or folder.name)),
             notes=tuple(reopened.notes),
             table=reopened.table,
+            are_folders=reopened.data is not None and is_class_folder(reopened.data),
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
@@ -116,6 +122,8 @@ class Review:
         first = int(self.suspects.rows[0]) if len(self.suspects) else None
         return {
             **self.suspects.describe(most),
+            "new_labels": TypedLabels(self.suspects).kind,
+            "folders": self.are_folders,
             "name": self.name,
             "data_hash": self.data_hash,
             "images": self.images is not None,
@@ -139,19 +147,25 @@ class Review:
 
     def entries_for_page(self, entries: Iterable[Entry]) -> list[dict[str, Any]]:
         """Entries of the history with suspects and labels as numbers; entries about other samples are left out."""
-        position, code = self.suspects.position, self.suspects.code
-        return [
-            {
+        position, labels = self.suspects.position, self.labels()
+        shown = []
+        for entry in entries:
+            code = -1 if entry.label is None else labels.code(json.dumps(entry.label))
+            if entry.id not in position or code is None:
+                continue
+            facts: dict[str, Any] = {
                 "seq": entry.seq,
                 "item": position[entry.id],
                 "state": entry.state,
-                "label": -1 if entry.label is None else code.get(entry.label, -1),
-                "reviewer": entry.reviewer,
-                "time": entry.time,
+                "label": code,
             }
-            for entry in entries
-            if entry.id in position and (entry.label is None or entry.label in code)
-        ]
+            typed = {"name": str(entry.label)} if labels.is_typed(code) else {}
+            shown.append({**facts, **typed, "reviewer": entry.reviewer, "time": entry.time})
+        return shown
+
+    def labels(self) -> TypedLabels:
+        """The labels of the verdict, and those that people typed by now."""
+        return self._decision_columns.labels()
 
     def items(self, positions: Iterable[int]) -> list[dict[str, Any]]:
         """Texts, alignments and neighbours of the suspects at these positions."""
@@ -192,7 +206,8 @@ class Review:
 
     @cached_property
     def _decision_columns(self) -> DecisionColumns:
-        return DecisionColumns(self.suspects, self.store)
+        labels = TypedLabels(self.suspects, are_folders=self.are_folders)
+        return DecisionColumns(self.suspects, self.store, labels)
 
     def _item(self, position: int, values: dict[str, Any]) -> dict[str, Any]:
         row = int(self.suspects.rows[position])

@@ -5,6 +5,7 @@ model, the features and the given label, so that the likelihood of given labels 
 weights for it (missing at random; Rubin, 1976).
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ def judge_verified(
 ) -> Verdict:
     """Fit the judge to these rows, and judge those that nobody has decided about.
 
-    A confirmed label has P(right) = 1, a corrected one that is still given has 0. None of the rows that people
-    decided about is flagged, be it that they were unsure.
+    A confirmed label has P(right) = 1, a corrected one that is still given has 0, and the suggestion is the label
+    of the people. It may be one that no row has yet: such a row belongs to none of the classes that are learned.
+    None of the rows that people decided about is flagged, be it that they were unsure.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -46,8 +48,9 @@ def judge_verified(
     if not isinstance(judge, Judge):
         raise InvalidOption(f"the default method learns from decisions, not {judge.name}")
     weight = None
-    if verified.is_removed.any():
-        weight = np.where(verified.is_removed, 0.0, 1.0)
+    is_other = verified.is_removed | (verified.is_known & ~np.isin(verified.labels, as_vector(y)))
+    if is_other.any():
+        weight = np.where(is_other, 0.0, 1.0)
     with judge._knowing(groups, verified):
         features, codes, scores = judge._fit_scores(X, y, weight)
     judge._fit_cut(scores, codes)
@@ -62,7 +65,7 @@ def judge_verified(
     flagged[open_rows] = rule.flags(p[open_rows], scores[open_rows])
     rows = np.flatnonzero(flagged)
     record = rule.record(p, flagged)
-    return Verdict.assemble(
+    verdict = Verdict.assemble(
         ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
         classes=judge.classes_,
         codes=codes,
@@ -71,4 +74,9 @@ def judge_verified(
         flagged=flagged,
         suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
         made_by={**result.made_by, "threshold": record["threshold"], "decision": record},
+    )
+    return replace(
+        verdict,
+        suggested=np.where(known, verified.labels, verdict.suggested),
+        suggested_confidence=np.where(known, 1.0, verdict.suggested_confidence),
     )

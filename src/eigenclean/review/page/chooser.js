@@ -1,7 +1,8 @@
 // The dialog for another label, with search.
 import { byId, label, make } from "./dom.js";
+import { newLabel } from "./new_label.js";
 
-const MAX_OPTIONS = 60;
+const MAX_OPTIONS = 60, NEW = -1; // the option that is no label yet
 
 export class Chooser {
   constructor(model) {
@@ -21,7 +22,7 @@ export class Chooser {
     });
   }
 
-  // Resolves to a class code, or null. `excluded` is not offered; `likely` come first while nothing is typed.
+  // Resolves to a class code, to the text of a new label, or to null. `excluded` is not offered; `likely` come first while nothing is typed.
   ask(excluded, likely) {
     this.chosen?.(null);
     this.excluded = excluded;
@@ -43,13 +44,16 @@ export class Chooser {
     };
     this.options = names.map((_, code) => ({ code, rank: code === this.excluded ? -1 : rank(code) }))
       .filter(({ rank: r }) => r >= 0).sort((a, b) => a.rank - b.rank || a.code - b.code).slice(0, MAX_OPTIONS).map(({ code }) => code);
+    this.typed = newLabel(this.model.run, this.input.value);
+    if (this.typed !== null && !names.includes(this.typed)) this.options.push(NEW);
     this.at = 0;
     this.#draw();
   }
 
   #draw() {
     this.list.replaceChildren(...(this.options.length
-      ? this.options.map((code, at) => make("li", { role: "option", id: `choice-${at}`, "data-code": code, "aria-selected": String(at === this.at) }, label(this.model.name(code))))
+      ? this.options.map((code, at) => make("li", { role: "option", id: `choice-${at}`, "data-code": code, "aria-selected": String(at === this.at) },
+        ...(code === NEW ? [make("span", { class: "soft" }, "New label"), label(this.typed)] : [label(this.model.name(code))])))
       : [make("li", { class: "soft" }, "There is no such label.")]));
     const active = this.list.children[this.at];
     if (this.options.length) this.input.setAttribute("aria-activedescendant", `choice-${this.at}`);
@@ -71,6 +75,6 @@ export class Chooser {
     const { chosen } = this;
     this.chosen = null;
     this.dialog.close();
-    chosen?.(code);
+    chosen?.(code === NEW ? this.typed : code);
   }
 }

@@ -4,7 +4,7 @@ import { byId, make, remember, remembered } from "./dom.js";
 export const KEYS = [
   ["keep", ["k"], "K", "Keep: the label is right"],
   ["accept", ["a"], "A", "Accept the suggested label"],
-  ["other", ["o"], "O", "Another label: type to search"],
+  ["other", ["o"], "O", "Another label: type to search, or a new one"],
   ["unsure", ["t"], "T", "Can’t tell"],
   ["remove", ["r"], "R", "Remove: no label fits"],
   ["undo", ["u"], "U or Ctrl Z", "Undo the last decision"],

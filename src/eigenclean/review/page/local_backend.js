@@ -1,6 +1,7 @@
 // Stores decisions in the browser, for the exported file, which has no server. It answers as the server does. IndexedDB
 // and not localStorage, because it can confirm that a decision is on the disk.
 import { fillColumns, makeColumns } from "./columns.js";
+import { newLabel } from "./new_label.js";
 import { Refused } from "./server_backend.js";
 
 const ENTRIES = "entries";
@@ -13,6 +14,7 @@ export class LocalBackend {
     this.details = data.items;
     this.images = data.images;
     this.columnGroups = data.groups;
+    this.nClasses = data.run.labels.text.length;
     this.entries = []; // the history, as far as this tab has read it
   }
   async open() {
@@ -28,7 +30,7 @@ export class LocalBackend {
       for (const { item, state, label, base } of decisions) {
         const before = latest.get(item);
         if (before && before.seq !== base) conflicts.push(before);
-        else accepted.push({ item, state, label: label ?? -1, reviewer, action, ...replaced(before) });
+        else accepted.push({ item, state, ...this.#named(label ?? -1), reviewer, action, ...replaced(before) });
       }
       return { accepted, conflicts };
     });
@@ -39,7 +41,7 @@ export class LocalBackend {
       const action = this.entries.findLast((entry) => !entry.undoes && !undone.has(entry.action))?.action;
       const entries = this.entries.filter((entry) => action !== undefined && entry.action === action).reverse();
       const accepted = entries.map(({ item, old_state: state, old_label: label }) => ({
-        item, state, label, reviewer, action: request, undoes: action, ...replaced(latest.get(item)),
+        item, state, ...this.#named(label), reviewer, action: request, undoes: action, ...replaced(latest.get(item)),
       }));
       return { accepted, conflicts: [] };
     });
@@ -86,7 +88,7 @@ export class LocalBackend {
   // Reads the entries that other tabs have added.
   #readNewEntries(store, then) {
     store.getAll(IDBKeyRange.lowerBound(this.entries.length, true)).onsuccess = ({ target }) => {
-      for (const entry of target.result) this.entries.push(entry);
+      for (const entry of target.result) this.#add(entry);
       then();
     };
   }
@@ -107,7 +109,7 @@ export class LocalBackend {
       let outcome, seq;
       transaction.onerror = transaction.onabort = () => reject(new Refused("this browser has no room for more decisions; export the patch"));
       transaction.oncomplete = () => {
-        for (const entry of outcome.entries) this.entries.push(entry);
+        for (const entry of outcome.entries) this.#add(entry);
         resolve({ ...outcome, n: outcome.entries.length });
       };
       this.#readNewEntries(store, () => {
@@ -117,6 +119,24 @@ export class LocalBackend {
         for (const entry of outcome.entries) store.add(entry);
       });
     });
+  }
+
+  #add(entry) {
+    if (entry.name !== undefined) this.run.labels.text[entry.label] = entry.name;
+    this.entries.push(entry);
+  }
+
+  // The code of a label, and the label itself where the verdict does not have it; a text is a label that was typed.
+  #named(label) {
+    const { text } = this.run.labels;
+    let code = label;
+    if (typeof label === "string") {
+      const typed = newLabel(this.run, label);
+      if (typed === null) throw new Refused("this text cannot be a label of these data");
+      if (!text.includes(typed)) text.push(typed);
+      code = text.indexOf(typed);
+    }
+    return code >= this.nClasses ? { label: code, name: text[code] } : { label: code };
   }
 
   #latest() { return new Map(this.entries.map((entry) => [entry.item, entry])); }

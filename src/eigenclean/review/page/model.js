@@ -79,7 +79,8 @@ export class Model extends EventTarget {
 
   #record(entries) {
     let changed = false;
-    for (const { seq, item, state, label, reviewer, time } of entries) {
+    for (const { seq, item, state, label, name, reviewer, time } of entries) {
+      if (name !== undefined) this.run.labels.text[label] = name; // a label that was typed
       if (seq <= this.base[item]) continue;
       const code = STATES.indexOf(state);
       this.judged += Number(code > 0) - Number(this.state[item] > 0);

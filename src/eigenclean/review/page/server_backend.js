@@ -30,7 +30,8 @@ async function request(address, body, seconds = 15) {
 export class ServerBackend {
   // The suspects come in pages, because a single answer with all of them would take long; onProgress(share) is told.
   async open(onProgress) {
-    const { run, seq } = await (await request("/api/run")).json();
+    const { run, typed, seq } = await (await request("/api/run")).json();
+    run.labels.text.push(...typed);
     const columns = makeColumns(run.n);
     let next = 0, loaded = 0;
     const loadPages = async () => {

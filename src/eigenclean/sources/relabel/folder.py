@@ -19,6 +19,7 @@ from eigenclean.paths import check_relative, inside, is_inside
 from eigenclean.sources.base import Source
 from eigenclean.sources.images.files import ImageFiles
 
+REMOVED = "_removed"  # folder of the images that people took out
 MOVED = ".eigenclean-moved.json"  # original name -> current name; hidden, so it is no image and no class
 _MAX_NAME = 255  # bytes, on all usual file systems
 
@@ -103,9 +104,17 @@ def move_images(images: ImageFiles, names: Array, patch: Patch, locations: Image
         _drop_reverted(root, recorded, follow_links)
 
 
+def check_folder_name(label: str) -> None:
+    """Raise `InvalidData` unless the label can be the name of a class folder."""
+    if label.startswith((".", REMOVED)) or "/" in label or "\\" in label or len(label.encode()) > _MAX_NAME:
+        raise InvalidData(f"labels of images are names of folders, which {label!r} cannot be")
+
+
 def _target(root: Path, id: str, old: str, new: str, taken: set[str]) -> str:
-    if new.startswith(".") or "/" in new or "\\" in new or len(new.encode()) > _MAX_NAME:
-        raise InvalidData(f"labels of images are names of folders, which {new!r} cannot be; nothing was moved")
+    try:
+        check_folder_name(new)
+    except InvalidData as error:
+        raise InvalidData(f"{error}; nothing was moved") from None
     target = PurePosixPath(new, *PurePosixPath(check_relative(id, by="patch")).parts[1:])
     if target.as_posix() not in taken and not os.path.lexists(root / target):
         return target.as_posix()
