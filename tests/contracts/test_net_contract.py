@@ -3,6 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "preact-resnet18": {"width": 2},
     "small-cnn": {"width": 4},
     "timm": {"model": "tiny"},
+    "encoder": {"encoder": f"torch:{Path(__file__).with_name('tiny_encoder.py')}:make_net?size=16"},
 }
 SHAPES: list[Sequence[int]] = [(1, 28, 28), (3, 32, 32)]
 K = 3

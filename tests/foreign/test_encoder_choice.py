@@ -169,14 +169,17 @@ def test_the_sentence_gives_the_option_and_the_option_works(
     assert "there is no file no.py" in capfd.readouterr().err
 
 
-def test_encoders_are_made_in_two_places_only() -> None:
-    """From the user's option, and from a file after `bundled_encoder`; a third place needs the same thought."""
+def test_encoders_are_made_in_three_places_only() -> None:
+    """From the user's option, from a file after `bundled_encoder`, and as a network, whose options in a file go
+    through `bundled_encoder` in train/storage/model_files.py; a fourth place needs the same thought."""
     functions = ("make_encoder", "bundled_encoder")
     callers = {name: {f for f in functions if f in called} for name, (called, _) in calls(functions).items()}
     assert {path: names for path, names in callers.items() if "make_encoder" in names} == {
         "features/source.py": {"make_encoder", "bundled_encoder"},
         "workflows/embedding.py": {"make_encoder"},
+        "features/trainable.py": {"make_encoder"},
     }
+    assert callers["train/storage/model_files.py"] == {"bundled_encoder"}
 
 
 def calls(names: Sequence[str]) -> dict[str, tuple[set[str], set[str]]]:

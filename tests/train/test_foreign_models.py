@@ -45,6 +45,16 @@ def test_only_networks_of_the_library_are_built(net: Any, folder: Path, monkeypa
     assert "forged_net" not in sys.modules
 
 
+@pytest.mark.parametrize("encoder", ["torch:forged_net.py:make", "forged.pt", "timm:resnet18", "hub?x=1", 7])
+def test_only_bundled_encoders_are_built(encoder: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "forged_net.py").write_text("raise SystemExit('executed')")
+    monkeypatch.chdir(folder)
+    rewrite(folder, net="encoder", net_options={"encoder": encoder}, shape=[3, 8, 8])
+    with pytest.raises(InvalidOption, match="is not a bundled one and is not run because a file says so"):
+        RobustClassifier.load(folder)
+    assert "forged_net" not in sys.modules
+
+
 class _Timm:
     """Stands for timm: remembers what it is asked for."""
 

@@ -20,7 +20,7 @@ from eigenclean.train.presets import resolve_preset
 def test_what_a_preset_names_exists(name: str) -> None:
     preset = PRESETS[name]
     assert preset.net in NETS and preset.augment in AUGMENTS
-    assert preset.scale in {"measured", *CONSTANTS}
+    assert preset.scale in {"measured", "unit", *CONSTANTS}
     assert resolve_preset(name) == preset
     assert all(milestone < preset.epochs for milestone in preset.optimiser.milestones)
 

@@ -17,7 +17,8 @@ from eigenclean.workflows.train_setup import build_recipe, default_preset, open_
 
 @pytest.mark.parametrize("net", [None, "no such net", *NETS])
 def test_the_preset_follows_the_inputs_of_the_network(net: str | None) -> None:
-    assert default_preset(net) == ("small" if net in NETS and takes_images(net) else "head")
+    of_images = "finetune" if net == "encoder" else "small"
+    assert default_preset(net) == (of_images if net in NETS and takes_images(net) else "head")
 
 
 @pytest.mark.parametrize("name", ["fine", "co-teaching", "standard"])

@@ -140,4 +140,6 @@ DEFAULTS: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
+DEFAULT_IMAGE_NET = DEFAULTS[IMAGE][0][0]  # the encoder that is fine-tuned when none is named
+
 SUFFIXES = {".onnx": "onnx", ".pt": "torchscript", ".pth": "torchscript", ".torchscript": "torchscript"}

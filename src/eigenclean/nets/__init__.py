@@ -9,7 +9,7 @@ from eigenclean.names import check_name
 if TYPE_CHECKING:
     from eigenclean.nets.base import Net
 
-__all__ = ["NETS", "make_net", "takes_images"]
+__all__ = ["NETS", "make_net", "standardises", "takes_images"]
 
 # Where each network lives. Names are known without torch; the network itself is imported when it is built.
 NETS: dict[str, tuple[str, str]] = {
@@ -21,6 +21,7 @@ NETS: dict[str, tuple[str, str]] = {
     "resnet50": ("eigenclean.nets.from_timm", "ResNet50"),
     "inception-resnet-v2": ("eigenclean.nets.from_timm", "InceptionResNetV2"),
     "timm": ("eigenclean.nets.from_timm", "TimmNet"),
+    "encoder": ("eigenclean.features.trainable", "EncoderNet"),
 }
 
 
@@ -54,6 +55,12 @@ def takes_images(name: str) -> bool:
     """Whether the network of that name needs images and cannot be given feature vectors."""
     module, class_name = NETS[name]
     return bool(getattr(import_module(module), class_name).takes_images)
+
+
+def standardises(name: str) -> bool:
+    """Whether the network of that name wants pixels from 0 to 1, because it standardises images itself."""
+    module, class_name = NETS[name]
+    return bool(getattr(import_module(module), class_name).standardises)
 
 
 def to_channels_last(net: "Net") -> "Net":

@@ -17,11 +17,13 @@ class Net(nn.Module):
     Attributes:
         options: names of the options that `make_net` accepts for it.
         takes_images: whether one input is channels x height x width; otherwise it is flattened to a vector.
+        standardises: whether it wants pixels from 0 to 1 and standardises them itself.
         n_outputs: number of features.
     """
 
     options: ClassVar[Sequence[str]] = ()
     takes_images: ClassVar[bool] = False
+    standardises: ClassVar[bool] = False
     n_outputs: int
 
     def __init__(self, n_features: Shape, n_classes: int, **options: Any) -> None:

@@ -14,11 +14,12 @@ from eigenclean.extras import require
 from eigenclean.features.embedding import Skipped
 from eigenclean.features.source import EmbeddedSource
 from eigenclean.names import check_name
-from eigenclean.nets import NETS, make_net, takes_images
+from eigenclean.nets import NETS, make_net, standardises, takes_images
 from eigenclean.sources import Source
 from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.raw import RawSource
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
+from eigenclean.train.data.scaling import MEASURED, UNIT
 
 NAME = "trained"
 OPTIONS = ("net", "epochs", "size", "seed", "folds")
@@ -83,7 +84,7 @@ def trained_features(
         raise InvalidOption(
             f"encoder trained: folds must be from 2 to the number of rows, {len(codes)}, got {folds}"
         )
-    spec = InputSpec.fit(array, "measured")
+    spec = InputSpec.fit(array, UNIT if standardises(name) else MEASURED)
     options = {"hidden": [128]} if name == "mlp" and not net_options else dict(net_options or {})
     default_epochs = FOLDED_EPOCHS if folds else EPOCHS_ON_IMAGES if images else EPOCHS_ON_VECTORS
     plan = recipe("standard", warm_up=1, epochs=epochs or default_epochs)

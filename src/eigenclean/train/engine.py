@@ -88,6 +88,8 @@ class Engine:
         self.best = BestEpoch()
         self.lowest = LowestLoss()
         self._make_net = make_net
+        # Decided for the whole recipe: a group of its own for the last layer stays through all stages.
+        self._has_rates_apart = any(plan.optimiser.backbone != 1 for plan in recipe.plan())
         self._runner = EpochRunner(self.accelerator, self.pool, augment)
         self._step: Step
         self._check_components()
@@ -169,7 +171,7 @@ class Engine:
         return torch.bincount(codes, minlength=self.pool.n_classes)
 
     def _make_optimiser(self, net: nn.Module, plan: EpochPlan) -> Any:
-        optimiser = make_optimiser(net, plan.optimiser)
+        optimiser = make_optimiser(self.accelerator.unwrap_model(net), plan.optimiser, apart=self._has_rates_apart)
         return self.accelerator.prepare(optimiser) if self._runner.scales_gradients else optimiser
 
     def _begin_stage(self, plan: EpochPlan) -> None:

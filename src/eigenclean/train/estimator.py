@@ -23,10 +23,11 @@ from eigenclean.detect.columns import ColumnChecks
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.names import check_name
-from eigenclean.nets import NETS
+from eigenclean.nets import NETS, standardises
 from eigenclean.sampling import held_out
 from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
+from eigenclean.train.data.scaling import UNIT
 from eigenclean.train.probe.fitting import ProbeFitting
 from eigenclean.train.probe.recipe import PROBE, Probe
 from eigenclean.train.raw_rows import RawRows
@@ -185,7 +186,7 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
             self._train_probe(resolved, np.asarray(training), codes[rows], row_ids[rows], mask, self._seed())
             self._record_accuracies(validation=validation, test=test)
             return self
-        self.inputs_ = InputSpec.fit(training, resolved.scale, self._augment(training))
+        self.inputs_ = InputSpec.fit(training, self._scale(resolved), self._augment(training))
         pool = self.inputs_.pool(training, codes[rows], self.classes_, row_ids[rows])
         if trusted is not None:
             pool = pool.with_trusted(_check_mask(trusted, len(array))[rows])
@@ -289,6 +290,11 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
 
     def _net(self, recipe: Recipe) -> "str | Callable[[Any, int], nn.Module]":
         return recipe.net if self.net is None else self.net
+
+    def _scale(self, recipe: Recipe) -> str:
+        """How images are standardised: as the recipe says, unless the network does it."""
+        net = self._net(recipe)
+        return UNIT if isinstance(net, str) and standardises(net) else recipe.scale
 
     def _make_net(self) -> "nn.Module":
         from eigenclean.nets import make_net

@@ -27,6 +27,8 @@ class Optimiser:
         batch_size: samples per step.
         accumulate: number of chunks in which a batch goes through the network, for batches that are too large for
             the memory; selectors that choose inside a batch need it in one.
+        backbone: the learning rate of all layers but the last is multiplied by it, for networks that are
+            pretrained; with 0 the last layer alone is trained, and the others are as in evaluation.
 
     >>> Optimiser(lr=1.0, milestones=(40, 80), gamma=0.5).lr_at(41)
     0.5
@@ -44,6 +46,7 @@ class Optimiser:
     late_momentum: float | None = None
     batch_size: int = 128
     accumulate: int = 1
+    backbone: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "milestones", tuple(self.milestones))
@@ -57,6 +60,8 @@ class Optimiser:
                 raise InvalidOption(f"optimiser: {name} must be from 0 to below 1, got {value}")
         if not self.weight_decay >= 0:
             raise InvalidOption(f"optimiser: weight_decay must be 0 or more, got {self.weight_decay}")
+        if not 0 <= self.backbone <= 1:
+            raise InvalidOption(f"optimiser: backbone must be from 0 to 1, got {self.backbone}")
         if self.fade is not None and not (len(self.fade) == 2 and 0 <= self.fade[0] < self.fade[1]):
             raise InvalidOption(f"optimiser: fade must be two epochs, the first before the second, got {self.fade}")
         for name in ("batch_size", "accumulate"):

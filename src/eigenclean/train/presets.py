@@ -45,6 +45,17 @@ PRESETS: dict[str, Preset] = {
     # Features of another network: seconds. A head on good features has learned the classes after an epoch or two
     # and memorised the wrong labels after ten.
     "head": Preset(3, 30, 5, _ADAMW),
+    # The bundled image encoder, fine-tuned: minutes for some thousand images on two cores. The new head learns ten
+    # times as fast as the pretrained layers. After two epochs it has learned the classes, after ten the errors.
+    "finetune": Preset(
+        2,
+        10,
+        2,
+        Optimiser("adamw", lr=3e-3, momentum=0.9, weight_decay=1e-2, fade=(2, 10), batch_size=64, backbone=0.1),
+        "encoder",
+        "flip",
+        "unit",
+    ),
     # The protocol of the paper's Table 1.
     "cifar10": Preset(
         40, 120, 10, dataclasses.replace(_CIFAR, milestones=(40, 80)), "resnet34", "crop-flip", "cifar10"

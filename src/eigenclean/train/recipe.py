@@ -27,7 +27,8 @@ class Recipe:
         optimiser: settings of all stages that have none of their own; its epochs are counted from the last restart.
         net: the network it was published with, a name from `NETS`; another one can be chosen for a run.
         augment: random augmentation of training images, a name from `AUGMENTS`.
-        scale: how images are standardised: "measured" on the training images, or a name from `CONSTANTS`.
+        scale: how images are standardised: "measured" on the training images, a name from `CONSTANTS`, or "unit"
+            for pixels from 0 to 1.
 
     >>> mine = Recipe("mine", (Stage(2, warm_up=True), Stage(3, refresh=2)))
     >>> [plan.epoch for plan in mine.plan() if plan.selects and not plan.stage.warm_up]

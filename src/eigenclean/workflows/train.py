@@ -14,7 +14,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.features import EmbeddedSource
 from eigenclean.metrics import score_verdict
 from eigenclean.names import check_name
-from eigenclean.nets import NETS, takes_images
+from eigenclean.nets import NETS, standardises, takes_images
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sampling import held_out
@@ -34,7 +34,7 @@ from eigenclean.workflows.options import Notify, ignore, link_facts
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
-from eigenclean.workflows.training.image_sizes import in_one_size
+from eigenclean.workflows.training.image_sizes import ENCODER_SIDE, SIDE, in_one_size
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,8 @@ def network_inputs(data: Source, net: str | None, side: int | None = None, *, no
         if isinstance(data, RawSource):
             data.features()  # raises the error that says what to do with texts
         raise InvalidData(f"net {net} needs images, but {data.name} has features only; take the net mlp or linear")
-    return in_one_size(data.images, side, notify=notify)
+    default = ENCODER_SIDE if standardises(net) else SIDE
+    return in_one_size(data.images, side, default=default, notify=notify)
 
 
 def _corrupted(

@@ -27,11 +27,13 @@ class TrainingSources:
 
 
 def default_preset(net: str | None) -> str:
-    """The preset for a network: "small" if it takes images, "head" otherwise.
+    """The preset for a network: "small" if it takes images, "finetune" if it is pretrained, "head" otherwise.
 
-    >>> default_preset(None), default_preset("small-cnn")
-    ('head', 'small')
+    >>> default_preset(None), default_preset("small-cnn"), default_preset("encoder")
+    ('head', 'small', 'finetune')
     """
+    if net == "encoder":
+        return "finetune"
     return "small" if net in NETS and takes_images(net) else "head"
 
 

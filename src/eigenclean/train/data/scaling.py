@@ -19,6 +19,7 @@ CONSTANTS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
 }
 MEASURED = "measured"
+UNIT = "unit"  # pixels from 0 to 1, for networks that standardise them themselves
 _SAMPLE_SIZE = 10_000  # images; their mean agrees with that of all images to three digits
 
 
@@ -50,7 +51,7 @@ class Scaling:
 
 
 def image_scaling(images: Array | ChannelFirstImages, method: str = MEASURED) -> Scaling:
-    """Mean and deviation of each channel of n x C x H x W images: measured, or by a name from `CONSTANTS`.
+    """Mean and deviation of each channel of n x C x H x W images: measured, by a name from `CONSTANTS`, or "unit".
 
     They are for pixels from 0 to 1. Images stay as they are in memory and are scaled batch by batch.
 
@@ -61,8 +62,10 @@ def image_scaling(images: Array | ChannelFirstImages, method: str = MEASURED) ->
         ...
     eigenclean.errors.InvalidData: scale 'cifar10' is for images of 3 channels, got 1; take 'measured'
     """
-    check_name(method, (MEASURED, *CONSTANTS), by="recipe", what="scale")
+    check_name(method, (MEASURED, UNIT, *CONSTANTS), by="recipe", what="scale")
     channels = images.shape[1]
+    if method == UNIT:
+        return Scaling(np.zeros(channels), np.ones(channels))
     if method != MEASURED:
         mean, deviation = (np.array(values) for values in CONSTANTS[method])
         if channels != len(mean):

@@ -1,6 +1,7 @@
 """One epoch of training: the only place where gradients are computed and weights change."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch.nn import functional
 from eigenclean.progress import track
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.distributed import ProcessSharding
+from eigenclean.train.loop.head import training_mode
 from eigenclean.train.loop.history import EpochMetrics
 from eigenclean.train.loop.network_state import NetworkState
 from eigenclean.train.selectors import BatchSelector
@@ -53,22 +55,22 @@ class EpochRunner:
         """
         assert state.selection is not None
         state.trained_on = state.selection.keep
-        state.net.train()
         batches = state.batches(step, plan.optimiser.batch_size, use_rest=plan.stage.uses_rest)
         weight = state.weight if step.weighted else None
         metrics = EpochMetrics()
-        for number, (kept_rows, rest_rows) in enumerate(track(batches, description)):
-            progress = TrainingProgress(plan.epoch, plan.stage_epoch + number / len(batches))
-            state.optimiser.zero_grad()
-            for share in self.sharding.shares(kept_rows, rest_rows, weight, plan.optimiser.accumulate):
-                kept = self.load_batch(state, share.kept, step)
-                rest = None if share.rest is None else self.load_batch(state, share.rest, step)
-                result = step(state.net, peer, kept, rest, state.loss, progress)
-                self._backward(result.loss if share.factor is None else result.loss * share.factor)
-                metrics.add(result, share.kept)
-                if state.margins is not None and result.logits is not None:
-                    state.margins.add(result.logits, self.pool.codes[share.kept], share.kept)
-            state.optimiser.step()
+        with self._training_mode(state, plan):
+            for number, (kept_rows, rest_rows) in enumerate(track(batches, description)):
+                progress = TrainingProgress(plan.epoch, plan.stage_epoch + number / len(batches))
+                state.optimiser.zero_grad()
+                for share in self.sharding.shares(kept_rows, rest_rows, weight, plan.optimiser.accumulate):
+                    kept = self.load_batch(state, share.kept, step)
+                    rest = None if share.rest is None else self.load_batch(state, share.rest, step)
+                    result = step(state.net, peer, kept, rest, state.loss, progress)
+                    self._backward(result.loss if share.factor is None else result.loss * share.factor)
+                    metrics.add(result, share.kept)
+                    if state.margins is not None and result.logits is not None:
+                        state.margins.add(result.logits, self.pool.codes[share.kept], share.kept)
+                state.optimiser.step()
         return self.sharding.sum(metrics.sums(self.pool.codes))
 
     def train_jointly(
@@ -79,12 +81,26 @@ class EpochRunner:
         A network picks for itself or, with ``exchange``, for its peer. Returns for each network what `train_one`
         returns.
         """
-        selector = plan.stage.select
-        assert isinstance(selector, BatchSelector)
         all_metrics = [EpochMetrics() for _ in states]
+        modes = ExitStack()
         for state in states:
             state.trained_on = np.zeros(len(self.pool), dtype=bool)
-            state.net.train()
+            modes.enter_context(self._training_mode(state, plan))
+        with modes:
+            self._train_batches_jointly(states, step, plan, exchange, description, all_metrics)
+        return [self.sharding.sum(metrics.sums(self.pool.codes)) for metrics in all_metrics]
+
+    def _train_batches_jointly(
+        self,
+        states: Sequence[NetworkState],
+        step: Step,
+        plan: EpochPlan,
+        exchange: bool,
+        description: str,
+        all_metrics: Sequence[EpochMetrics],
+    ) -> None:
+        selector = plan.stage.select
+        assert isinstance(selector, BatchSelector)
         batches = states[0].batches(step, plan.optimiser.batch_size)
         for number, (rows, _) in enumerate(track(batches, description)):
             progress = TrainingProgress(plan.epoch, plan.stage_epoch + number / len(batches))
@@ -98,7 +114,6 @@ class EpochRunner:
                 if picked.any():
                     weighted = batch.with_weight(self.sharding.local_values(picked, rows).float())
                     self._update_on_picked(state, output, weighted, picked.sum(), step, progress, metrics)
-        return [self.sharding.sum(metrics.sums(self.pool.codes)) for metrics in all_metrics]
 
     def _pick(
         self,
@@ -135,6 +150,11 @@ class EpochRunner:
         self._backward(result.loss * (batch.weight.sum() * self.sharding.n_processes / n_picked))
         state.optimiser.step()
         metrics.add(result, batch.index)
+
+    def _training_mode(self, state: NetworkState, plan: EpochPlan) -> AbstractContextManager[None]:
+        net = self.accelerator.unwrap_model(state.net) if plan.optimiser.backbone == 0 else state.net
+        several = self.accelerator.num_processes > 1
+        return training_mode(net, backbone=plan.optimiser.backbone > 0, gradients=several)
 
     def load_batch(self, state: NetworkState, rows: Tensor, step: Step) -> Batch:
         """The samples of these rows with as many views as the step needs, each augmented independently."""

@@ -1,5 +1,7 @@
 """The state of one network in training: weights, optimiser, loss, current selection, random generators."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,7 @@ from eigenclean.losses.base import Loss
 from eigenclean.train.component import ComponentSpec
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.batches import repeated_batches, shuffled_batches
+from eigenclean.train.loop.head import split_parameters
 from eigenclean.train.loop.history import MarginHistory
 from eigenclean.train.optimiser import Optimiser
 from eigenclean.train.selection import Selection
@@ -85,20 +88,25 @@ class NetworkState:
         return list(zip(kept, rest, strict=True))
 
 
-def make_optimiser(net: nn.Module, settings: Optimiser) -> TorchOptimiser:
-    """The torch optimiser with these settings."""
+def make_optimiser(net: nn.Module, settings: Optimiser, *, apart: bool = False) -> TorchOptimiser:
+    """The torch optimiser with these settings; ``apart`` puts the last layer into a group of its own."""
+    groups: Any = net.parameters()
+    if apart:
+        backbone, head = split_parameters(net)
+        groups = [{"params": backbone, "is_backbone": True}, {"params": head, "is_backbone": False}]
     if settings.name == "sgd":
-        return SGD(net.parameters(), lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay)
+        return SGD(groups, lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay)
     optimiser_class = Adam if settings.name == "adam" else AdamW
     betas = (settings.momentum, 0.999)
-    return optimiser_class(net.parameters(), lr=settings.lr, betas=betas, weight_decay=settings.weight_decay)
+    return optimiser_class(groups, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay)
 
 
 def apply_schedule(optimiser: TorchOptimiser, settings: Optimiser, epoch: int) -> None:
     """Set learning rate, momentum and weight decay of that epoch, counted from the last restart."""
     momentum = settings.momentum_at(epoch)
     for group in optimiser.param_groups:
-        group["lr"], group["weight_decay"] = settings.lr_at(epoch), settings.weight_decay
+        factor = settings.backbone if group.get("is_backbone") else 1.0
+        group["lr"], group["weight_decay"] = factor * settings.lr_at(epoch), settings.weight_decay
         if "betas" in group:
             group["betas"] = (momentum, group["betas"][1])
         else:

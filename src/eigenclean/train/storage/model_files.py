@@ -18,6 +18,8 @@ from torch import Tensor, nn
 
 from eigenclean.arrays import array_from_record
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
+from eigenclean.features.choose import bundled_encoder
+from eigenclean.features.registry import DEFAULT_IMAGE_NET
 from eigenclean.files import json_text, write_json
 from eigenclean.names import check_name
 from eigenclean.nets import NETS
@@ -151,7 +153,7 @@ def _fresh_network(model: RobustClassifier, weights: Mapping[str, Tensor]) -> nn
 
 
 def _local_options(net: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options without those that make timm download something."""
+    """The options without those that make timm download something, or read the weights of an encoder."""
     check_name(net, NETS, by=RECORD, what="net")
     model = options.get("model")
     if model is not None and not _PLAIN_MODEL.fullmatch(str(model)):
@@ -159,7 +161,21 @@ def _local_options(net: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             f"{RECORD} names the model {model!r}, which timm would fetch from elsewhere; if you trust it, give the "
             "function that makes the network: RobustClassifier.load(folder, net=...)"
         )
+    if net == "encoder":
+        _check_bundled(str(options.get("encoder", DEFAULT_IMAGE_NET)))
+        return {**options, "pretrained": False}  # the weights are in the file
     return {name: value for name, value in options.items() if name != "pretrained"}
+
+
+def _check_bundled(encoder: str) -> None:
+    try:
+        bundled_encoder(encoder, by=RECORD)
+    except InvalidOption:
+        raise InvalidOption(
+            f"{RECORD} names the encoder {encoder!r}, which is not a bundled one and is not run because a file "
+            "says so; if you trust it, give the function that makes the network: "
+            "RobustClassifier.load(folder, net=...)"
+        ) from None
 
 
 def _read_tensors(folder: Path, record: Mapping[str, Any]) -> dict[str, Tensor]:

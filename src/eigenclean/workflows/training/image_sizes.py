@@ -10,11 +10,12 @@ from eigenclean.sources import LazyImages
 from eigenclean.workflows.options import Notify, ignore
 
 SIDE = 64  # pixels of the square that photos of several sizes become
+ENCODER_SIDE = 96  # for an encoder that is fine-tuned, which was trained on larger ones
 _THREADS = 4
 
 
-def in_one_size(images: Any, side: int | None = None, *, notify: Notify = ignore) -> Any:
-    """The images, brought to squares of ``side`` pixels; None does so only if they have several sizes.
+def in_one_size(images: Any, side: int | None = None, *, default: int = SIDE, notify: Notify = ignore) -> Any:
+    """The images, brought to squares of ``side`` pixels; None takes ``default``, if they have several sizes.
 
     The middle of each is kept. Images that were opened with a size of their own stay as they are.
     """
@@ -24,8 +25,8 @@ def in_one_size(images: Any, side: int | None = None, *, notify: Notify = ignore
         sizes = _sizes(images)
         if len(sizes) < 2:
             return images
-        side = SIDE
-        notify(f"the images have {len(sizes)} sizes and are brought to {SIDE} x {SIDE} pixels")
+        side = default
+        notify(f"the images have {len(sizes)} sizes and are brought to {side} x {side} pixels")
     resized = copy(images)
     vars(resized).pop("shape", None)  # of the first image as it was
     resized.resize = side

