@@ -1,7 +1,7 @@
 """`eigenclean patch`: show, apply and revert the decisions that people made about labels."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,56 +39,110 @@ InPlace = Annotated[
     bool,
     typer.Option("--in-place", help="Change the data themselves; images move to the folder of their new label."),
 ]
+DropRemoved = Annotated[
+    bool,
+    typer.Option(
+        "--drop-removed",
+        help="Take out what people removed: rows of a file, which stays beside it as it was; images into _removed.",
+    ),
+]
 
 
-def _write_command(revert: bool) -> Callable[..., None]:
-    """The command that applies a patch, or with ``revert`` the one that reverts it: they have the same options."""
+@patch.command("apply")
+@with_groups
+def apply(
+    *,
+    source: o.SourceArgument,
+    patch: PatchArgument,
+    out: Out = None,
+    in_place: InPlace = False,
+    drop_removed: DropRemoved = False,
+    by_id: o.ById = False,
+    columns: o.TextTableOptions,
+    as_json: o.Json = False,
+) -> None:
+    """Put the corrected labels into the data: a copy (--out), or the data themselves (--in-place)."""
+    from eigenclean.sources.relabel import apply_patch
+    from eigenclean.sources.relabel.removal import is_counted
 
-    @with_groups
-    def write(
-        *,
-        source: o.SourceArgument,
-        patch: PatchArgument,
-        out: Out = None,
-        in_place: InPlace = False,
-        by_id: o.ById = False,
-        columns: o.TextTableOptions,
-        as_json: o.Json = False,
-    ) -> None:
-        from eigenclean.sources.relabel import apply_patch
-
-        if (out is None) != in_place:
-            raise InvalidOption(
-                "say where to: --out for a corrected copy, or --in-place to change the data themselves"
-            )
-        data, decisions, name, path = _open(source, patch, columns)
-        with working():
-            result = apply_patch(data, decisions, path, out or path, revert=revert, by_id=by_id, name=name)
-        if as_json:
-            print_json(result)
-        else:
-            _print_changes(result, revert)
-            fixed = source_words(source if out is None or columns.labels is not None else out, vars(columns))
-            if out is not None and columns.labels is not None:
-                fixed = source_words(source, {**vars(columns), "labels": out})
-            say_next("eigenclean", "detect", *fixed, "--out", "run-fixed")
-
-    return write
+    _check_target(out, in_place)
+    data, decisions, name, path = _open(source, patch, columns)
+    with working():
+        result = apply_patch(data, decisions, path, out or path, by_id=by_id, drop_removed=drop_removed, name=name)
+    if as_json:
+        print_json(result)
+        return
+    _say_labels(result, "label{s} corrected")
+    if result["dropped"]:
+        kept = f"; what was there before is in {result['kept_in']}" if result["kept_in"] else ""
+        say(f"{_samples(result['dropped'])} taken out{kept}")
+        if is_counted(data.ids):
+            mention("note: rows have no ids but their numbers, so that later rows have other ids now")
+    elif result["dropped_before"]:
+        say(f"{_samples(result['dropped_before'])} had been taken out already")
+    left = result["remove"] - result["dropped"] - result["dropped_before"]
+    if left:
+        what = "sample to remove is" if left == 1 else "samples to remove are"
+        say(f"{left} {what} still there: --drop-removed takes out what people removed")
+    _say_next_detect(source, out, columns)
 
 
-def _print_changes(result: Mapping[str, Any], revert: bool) -> None:
+@patch.command("revert")
+@with_groups
+def revert(
+    *,
+    source: o.SourceArgument,
+    patch: PatchArgument,
+    out: Out = None,
+    in_place: InPlace = False,
+    by_id: o.ById = False,
+    columns: o.TextTableOptions,
+    as_json: o.Json = False,
+) -> None:
+    """Take a patch back: the old labels as they were, and the samples that were taken out."""
+    from eigenclean.patch import Patch
+    from eigenclean.sources.relabel import apply_patch, put_rows_back
+    from eigenclean.sources.relabel.removal import last_removal
+
+    _check_target(out, in_place)
+    source, patch, path = _in_order(source, patch, columns)
+    removal = last_removal(path, Patch.load(patch))
+    if removal is not None and in_place:
+        put_rows_back(path)
+    data, decisions, name, path = _open(source, patch, columns, with_rows=True)
+    with working():
+        result = apply_patch(data, decisions, path, out or path, revert=True, by_id=by_id, name=name)
+    if removal is not None:
+        result["dropped"] = removal.n_rows
+    if as_json:
+        print_json(result)
+        return
+    _say_labels(result, "old label{s} put back")
+    if result["dropped"]:
+        say(f"{_samples(result['dropped'])} put back")
+    _say_next_detect(source, out, columns)
+
+
+def _check_target(out: Path | None, in_place: bool) -> None:
+    if (out is None) != in_place:
+        raise InvalidOption("say where to: --out for a corrected copy, or --in-place to change the data themselves")
+
+
+def _samples(n: int) -> str:
+    return f"{n} sample{'s' * (n != 1)}"
+
+
+def _say_labels(result: Mapping[str, Any], what: str) -> None:
     already = f", {result['already']} had them already" if result["already"] else ""
     n = result["changed"]
-    put = f"old label{'s' * (n != 1)} put back" if revert else f"label{'s' * (n != 1)} corrected"
-    say(f"{n} {put} in {result['out']}{already}")
-    if result["remove"] and not revert:
-        what = "sample to remove is" if result["remove"] == 1 else "samples to remove are"
-        say(f"{result['remove']} {what} still there: `eigenclean train --patch` leaves out what people removed")
+    say(f"{n} {what.format(s='s' * (n != 1))} in {result['out']}{already}")
 
 
-_APPLY = "Put the corrected labels into the data: a copy (--out), or the data themselves (--in-place)."
-patch.command("apply", help=_APPLY)(_write_command(revert=False))
-patch.command("revert", help="Take a patch back: the old labels as they were.")(_write_command(revert=True))
+def _say_next_detect(source: str, out: Path | None, columns: o.TextTableOptions) -> None:
+    fixed = source_words(source if out is None or columns.labels is not None else out, vars(columns))
+    if out is not None and columns.labels is not None:
+        fixed = source_words(source, {**vars(columns), "labels": out})
+    say_next("eigenclean", "detect", *fixed, "--out", "run-fixed")
 
 
 @patch.command("diff")
@@ -105,7 +159,7 @@ def diff(
     from eigenclean.patch import RELABEL
     from eigenclean.sources.relabel import match_patch
 
-    data, decisions, name, _ = _open(source, patch, columns)
+    data, decisions, name, _ = _open(source, patch, columns, with_rows=True)
     with working():
         match = match_patch(data, decisions, by_id=by_id, name=name)
     changes = [
@@ -181,11 +235,29 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
     say_next("eigenclean", "patch", "diff", "SOURCE", patch)
 
 
-def _open(source: str, patch: str, columns: o.TextTableOptions) -> "tuple[Source, Patch, str, Path]":
-    """The data, the patch, its name, and the file or folder that holds the labels; in either order of arguments."""
-    from eigenclean.patch import Patch, is_patch
+def _in_order(source: str, patch: str, columns: o.TextTableOptions) -> tuple[str, str, Path]:
+    """The data, the patch, which may be given in either order, and the file or folder that holds the labels."""
+    from eigenclean.patch import is_patch
 
     if is_patch(source) and not is_patch(patch):
         source, patch = patch, source
+    return source, patch, Path(source if columns.labels is None else columns.labels)
+
+
+def _open(
+    source: str, patch: str, columns: o.TextTableOptions, *, with_rows: bool = False
+) -> "tuple[Source, Patch, str, Path]":
+    """The data, the patch, its name, and the file or folder that holds the labels.
+
+    ``with_rows``: if the patch took rows out of the file, then the file that still has them.
+    """
+    from eigenclean.patch import Patch
+    from eigenclean.sources.relabel.removal import last_removal, with_removed
+
+    source, patch, path = _in_order(source, patch, columns)
+    decisions = Patch.load(patch)
+    if with_rows and last_removal(path, decisions) is not None:
+        path = with_removed(path)
+        source = str(path)
     data = columns.source_options().open(source, need_features=False, notify=mention)
-    return data, Patch.load(patch), patch, Path(source if columns.labels is None else columns.labels)
+    return data, decisions, patch, path

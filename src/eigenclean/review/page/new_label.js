@@ -6,5 +6,5 @@ export function newLabel(run, typed) {
   const text = typed.trim();
   if (!run.new_labels || !text || text.length > MAX_LABEL || /[\u0000-\u001f\u007f\u2028\u2029]/.test(text)) return null;
   if (run.new_labels === "integer") return /^[+-]?[0-9]{1,18}$/.test(text) ? BigInt(text.replace("+", "")).toString() : null;
-  return run.folders && (text.startsWith(".") || text.startsWith("_removed") || /[/\\]/.test(text)) ? null : text;
+  return run.folders && (text.startsWith(".") || text === "_removed" || /[/\\]/.test(text)) ? null : text;
 }

@@ -1,7 +1,9 @@
 """Images in files, decoded on access; no name and no link may lead out of their folder."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
@@ -9,6 +11,7 @@ from eigenclean.paths import refuse_links_out
 from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.read_errors import explain_read_errors
 
+REMOVED = "_removed"  # folder of images that a patch took out: no class
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
 
 
@@ -43,6 +46,17 @@ class ImageFiles(LazyImages):
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def with_files(self, names: Sequence[str]) -> "ImageFiles":
+        """These images and further ones below the same folder."""
+        return ImageFiles(
+            self.root,
+            np.array([*self.names.tolist(), *names]),
+            resize=self.resize,
+            grey=self.grey,
+            boundary=self.boundary,
+            follow_links=self.follow_links,
+        )
 
     def fingerprint_as(self, moved: Mapping[str, str]) -> str:
         """The fingerprint if some files had other names: ``moved`` says which; files are in the order of names."""

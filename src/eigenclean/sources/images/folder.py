@@ -9,7 +9,7 @@ import numpy as np
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.paths import FOLLOW, inside, is_inside
-from eigenclean.sources.images.files import SUFFIXES, ImageFiles
+from eigenclean.sources.images.files import REMOVED, SUFFIXES, ImageFiles
 from eigenclean.sources.images.source import ImageSource, choose_split
 
 _SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
@@ -80,7 +80,11 @@ def _splits(path: Path) -> dict[str, str]:
 
 
 def _folders(path: Path) -> list[str]:
-    return sorted(entry.name for entry in os.scandir(path) if _is_folder(entry) and not entry.name.startswith("."))
+    return sorted(
+        entry.name
+        for entry in os.scandir(path)
+        if _is_folder(entry) and not entry.name.startswith(".") and entry.name != REMOVED
+    )
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from eigenclean.errors import InvalidData
-from eigenclean.sources.images.files import SUFFIXES
+from eigenclean.sources.images.files import REMOVED, SUFFIXES
 
 MAX_ENTRIES = 20_000  # of files and folders that are looked at
 MAX_FILES = 2_000  # of files that are enough to tell
@@ -46,7 +46,9 @@ def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
     """What is in the subfolders, without hidden entries; folders are read one after the other, as they come."""
     with os.scandir(path) as entries:
         labels = sorted(
-            entry.name for entry in entries if os.path.isdir(entry.path) and not entry.name.startswith(".")
+            entry.name
+            for entry in entries
+            if os.path.isdir(entry.path) and not entry.name.startswith(".") and entry.name != REMOVED
         )
     pending = [path / label for label in reversed(labels)]
     while pending:

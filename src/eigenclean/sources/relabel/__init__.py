@@ -3,8 +3,9 @@
 from eigenclean.deprecation import renamed_names
 from eigenclean.sources.relabel.apply import apply_patch
 from eigenclean.sources.relabel.matching import PatchMatch, ReviewedLabels, match_patch, reviewed_labels
+from eigenclean.sources.relabel.removal import put_rows_back
 
-__all__ = ["PatchMatch", "ReviewedLabels", "apply_patch", "match_patch", "reviewed_labels"]
+__all__ = ["PatchMatch", "ReviewedLabels", "apply_patch", "match_patch", "put_rows_back", "reviewed_labels"]
 
 __getattr__ = renamed_names(
     __name__,

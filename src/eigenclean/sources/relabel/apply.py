@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from eigenclean.arrays import Bools
 from eigenclean.deprecation import renamed_arguments
-from eigenclean.errors import InvalidOption
-from eigenclean.files import sweep
-from eigenclean.patch import RELABEL, Patch
+from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.files import sweep, temporary_beside
+from eigenclean.patch import RELABEL, REMOVE, Patch
 from eigenclean.sources.base import Source
-from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.files import REMOVED, ImageFiles
 from eigenclean.sources.relabel.folder import MOVED, is_class_folder, move_images
-from eigenclean.sources.relabel.matching import PatchMatch, match_patch, replace_labels
-from eigenclean.sources.relabel.update import LabelUpdate, undo_log_path
+from eigenclean.sources.relabel.matching import match_patch, replace_labels
+from eigenclean.sources.relabel.removal import has_removals, last_removal, removal_log_path, remove_rows
+from eigenclean.sources.relabel.rows_out import row_remover
+from eigenclean.sources.relabel.update import LabelUpdate, UndoLog, undo_log_path
 from eigenclean.sources.relabel.writers import (
     label_writer,
     write_file,
@@ -37,6 +40,7 @@ def apply_patch(
     *,
     revert: bool = False,
     by_id: bool = False,
+    drop_removed: bool = False,
     name: str = "the patch",
 ) -> dict[str, Any]:
     """Write the new labels of a patch to where the labels are stored, or with ``revert`` the old ones.
@@ -49,6 +53,9 @@ def apply_patch(
             ``--labels``; for folders of images and data sets by name, a ``.csv`` file gets names and labels.
         revert: write the old labels.
         by_id: see `match_patch`.
+        drop_removed: also take the samples out that people removed: rows out of a file, images into the folder
+            ``_removed``. A file that is changed in place stays beside it as it was; `put_rows_back` undoes that,
+            before ``revert`` does the rest.
         name: what to call the patch in messages.
 
     Files are replaced by one rename. A folder changes file by file; if that is interrupted, calling it again does
@@ -57,31 +64,86 @@ def apply_patch(
     """
     path, out = Path(path), Path(out)
     _remove_leftovers(source, out.resolve())
-    match = match_patch(source, patch, by_id=by_id, name=name)
+    if not revert and (done := last_removal(path, patch)) is not None:
+        if not _is_same_place(path, out):
+            raise InvalidOption(f"{path} has {name} applied already, and {done.n_rows} rows less; copy it")
+        n_labels = int(np.count_nonzero(patch.is_(RELABEL)))
+        return _record(source, patch, out, changed=0, already=n_labels, dropped=0, dropped_before=done.n_rows)
+    try:
+        match = match_patch(source, patch, by_id=by_id, name=name)
+    except InvalidData as error:
+        if has_removals(path):
+            raise InvalidData(
+                f"{error}; rows were taken out of it ({removal_log_path(path).name}): take that patch back first"
+            ) from None
+        raise
     is_pending = patch.is_(RELABEL) & (match.is_applied == revert)
     before, after = (patch.new, patch.old) if revert else (patch.old, patch.new)
     rows = match.rows[is_pending]
     order = np.argsort(rows)
     update = LabelUpdate(rows[order], source.ids[rows][order], before[is_pending][order], after[is_pending][order])
-    if len(update) or not _is_same_place(path, out):
-        _write(source, patch, match, update, path, out, revert=revert)
-    return {
-        "source": source.name,
-        "out": str(out),
-        "changed": len(update),
-        "already": int(np.count_nonzero(patch.is_(RELABEL) & (match.is_applied != revert))),
-        **patch.counts(),
-    }
+    in_place = _is_same_place(path, out)
+    stays = np.ones(len(source), dtype=bool)
+    if drop_removed and not revert:
+        stays[match.rows[patch.is_(REMOVE) & ~match.is_dropped]] = False
+    n_dropped = int(np.count_nonzero(~stays))
+    if n_dropped == len(source):
+        raise InvalidOption(f"{name} removes all rows of {source.name}; nothing was changed")
+    if is_class_folder(source) and in_place:
+        n_back = int(np.count_nonzero(match.is_dropped)) if revert else 0
+        if len(update) or n_dropped or n_back:
+            assert match.locations is not None and isinstance(source.images, ImageFiles)
+            move_images(source.images, source.ids, patch, match.locations, revert=revert, drop_removed=drop_removed)
+        n_dropped = n_back if revert else n_dropped
+        kept = REMOVED if n_dropped and not revert else None
+    elif n_dropped == 0:
+        kept = None
+        if len(update) or not in_place:
+            _write(source, patch, update, path, out, revert=revert)
+    else:
+        kept = _write_without(source, patch, update, path, out, stays)
+    already = int(np.count_nonzero(patch.is_(RELABEL) & (match.is_applied != revert)))
+    return _record(
+        source, patch, out, changed=len(update), already=already, dropped=n_dropped, kept=kept,
+        dropped_before=0 if revert else int(np.count_nonzero(match.is_dropped)),
+    )  # fmt: skip
 
 
-def _write(
-    source: Source, patch: Patch, match: PatchMatch, update: LabelUpdate, path: Path, out: Path, *, revert: bool
-) -> None:
+def _record(source: Source, patch: Patch, out: Path, *, kept: str | None = None, **facts: int) -> dict[str, Any]:
+    """What was done, as plain values."""
+    return {"source": source.name, "out": str(out), **facts, "kept_in": kept, **patch.counts()}
+
+
+def _write_without(
+    source: Source, patch: Patch, update: LabelUpdate, path: Path, out: Path, stays: Bools
+) -> str | None:
+    """Write labels, then take rows out; return the name of the file that still has them, if there is one."""
+    path, out = path.resolve(), out.resolve()
+    if path != out and out.suffix.lower() == ".csv" and source.table is None and is_class_folder(source):
+        labels = replace_labels(source.labels, update.rows, update.after)
+        write_manifest(out, source.ids[stays], labels[stays])
+        return None
+    remove = row_remover(source, path)  # first, because it may refuse
+    if path == out:
+        if len(update):
+            _write(source, patch, update, path, out, revert=False)
+        with_rows = remove_rows(path, path, stays, remove, patch)
+        return None if with_rows is None else with_rows.name
+    if file_kind(out) != file_kind(path):
+        raise InvalidOption(
+            f"{source.name} without removed rows can be written as {file_kind(path)}, got {out.name}"
+        )
+    write = label_writer(source, path)
+    assert write is not None  # what rows can be taken out of, labels can be written to
+    with temporary_beside(out) as labelled:
+        write(path, labelled, update, UndoLog())
+        remove_rows(labelled, out, stays, remove, patch)
+    return None
+
+
+def _write(source: Source, patch: Patch, update: LabelUpdate, path: Path, out: Path, *, revert: bool) -> None:
     in_place, suffix = _is_same_place(path, out), out.suffix.lower()
-    if in_place and is_class_folder(source):
-        assert match.locations is not None and isinstance(source.images, ImageFiles)
-        move_images(source.images, source.ids, patch, match.locations, revert=revert)
-    elif isinstance(source.table, HuggingFaceTable) and suffix == "":
+    if isinstance(source.table, HuggingFaceTable) and suffix == "":
         write_saved_dataset(source, path, out, update, _fingerprint_suffix(patch), revert=revert)
     elif (write := label_writer(source, path)) is not None and file_kind(out) == file_kind(path):
         write_file(write, path.resolve(), out.resolve(), update)

@@ -37,8 +37,8 @@ def relabel_npz(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -
         copy.comment = archive.comment
         for info in archive.infolist():
             # Members that were written with zip64 headers, as numpy.savez does, keep them.
-            zip64 = _has_extra_field(raw, info) or info.file_size >= 1 << 31
-            with archive.open(info) as source, copy.open(_copy_info(info), "w", force_zip64=zip64) as target:
+            zip64 = has_extra_field(raw, info) or info.file_size >= 1 << 31
+            with archive.open(info) as source, copy.open(copied_info(info), "w", force_zip64=zip64) as target:
                 if info.filename == _MEMBER:
                     target.write(_relabelled(source.read(), update, undo_log, name=f"the labels of {path}"))
                 else:
@@ -95,7 +95,7 @@ def _target_type(
     return np.dtype(f"{dtype.byteorder if dtype.byteorder in '<>' else ''}{dtype.kind}{needed}")
 
 
-def _copy_info(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
+def copied_info(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
     """The member's metadata without sizes and offsets, which zipfile fills in itself."""
     copy = zipfile.ZipInfo(info.filename, info.date_time)
     for attribute in ("compress_type", "comment", "create_system", "external_attr", "internal_attr"):
@@ -103,6 +103,7 @@ def _copy_info(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
     return copy
 
 
-def _has_extra_field(raw: IO[bytes], info: zipfile.ZipInfo) -> bool:
+def has_extra_field(raw: IO[bytes], info: zipfile.ZipInfo) -> bool:
+    """Whether the member was written with a zip64 header."""
     raw.seek(info.header_offset + _LOCAL_HEADER_BYTES - 2)
     return raw.read(2) != b"\0\0"

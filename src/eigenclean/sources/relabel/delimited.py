@@ -146,8 +146,20 @@ def _edit(
     shutil.copyfileobj(file, target, _COPY_BYTES)
 
 
+def row_spans(content: mmap.mmap, delimiter: bytes) -> Iterator[tuple[int, int]]:
+    """First and last byte offsets of the rows, with their line ends; the first one is the header."""
+    for row in _rows(content, 0, delimiter):
+        yield row.start(1), row.end()
+
+
 def _cell_spans(content: mmap.mmap, column: int, delimiter: bytes) -> Iterator[tuple[int, int]]:
     """First and last byte offsets of the column's cells, row by row."""
+    for row in _rows(content, column, delimiter):
+        yield row.span(1)
+
+
+def _rows(content: mmap.mmap, column: int, delimiter: bytes) -> Iterator[re.Match[bytes]]:
+    """The rows; group 1 is the cell of the column."""
     comma = re.escape(delimiter)
     # As Arrow reads: a quote is special at the start of a cell only, and what follows the closing quote belongs
     # to the cell as well. Possessive quantifiers, so that no file can cause backtracking.
@@ -156,7 +168,7 @@ def _cell_spans(content: mmap.mmap, column: int, delimiter: bytes) -> Iterator[t
     row = re.compile(rb"[\r\n]*+(?!\Z)%b(%b)(?:%b%b)*+(?:\r\n?|\n|\Z)" % (before, cell, comma, cell))
     start = len(_BOM) if content[: len(_BOM)] == _BOM else 0
     while (match := row.match(content, start)) is not None:
-        yield match.span(1)
+        yield match
         start = match.end()
 
 

@@ -1,4 +1,4 @@
-"""Folders of class folders of images: a new label means another folder.
+"""Folders of class folders of images: a new label means another folder, and so does taking an image out.
 
 Ids and labels of a patch and names in the record of earlier moves may be somebody else's: both ends of every move
 go through `eigenclean.paths.inside` before the first file is touched.
@@ -14,12 +14,11 @@ import numpy as np
 from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import folder_made_for, parse_json, write_json
-from eigenclean.patch import Patch
+from eigenclean.patch import REMOVE, Patch
 from eigenclean.paths import check_relative, inside, is_inside
 from eigenclean.sources.base import Source
-from eigenclean.sources.images.files import ImageFiles
+from eigenclean.sources.images.files import REMOVED, ImageFiles
 
-REMOVED = "_removed"  # folder of the images that people took out
 MOVED = ".eigenclean-moved.json"  # original name -> current name; hidden, so it is no image and no class
 _MAX_NAME = 255  # bytes, on all usual file systems
 
@@ -30,7 +29,7 @@ class ImageLocations:
 
     Attributes:
         current: name of the file that holds each image; empty when it does not exist.
-        is_moved: True where it has been moved to the folder of the new label.
+        is_moved: True where it has been moved to the folder of the new label, or to that of removed images.
     """
 
     current: Array
@@ -48,16 +47,29 @@ def find_images(root: Path, names: Array, patch: Patch) -> ImageLocations:
     """Look for each image under its original name and under the name that it was moved to."""
     existing, moves = set(names.tolist()), _read_moves(root)
     current, is_moved = [], []
-    for id, new in zip(patch.ids.tolist(), patch.new.tolist(), strict=True):
+    for id, new, decision in zip(patch.ids.tolist(), patch.new.tolist(), patch.decision.tolist(), strict=True):
         target = moves.get(id, "")
-        moved = id not in existing and target in existing and target.startswith(f"{new}/")
+        if decision == REMOVE:
+            moved = id not in existing and target.startswith(f"{REMOVED}/") and os.path.lexists(root / target)
+        else:
+            moved = id not in existing and target in existing and target.startswith(f"{new}/")
         current.append(target if moved else id if id in existing else "")
         is_moved.append(moved)
     return ImageLocations(np.array(current, dtype=np.str_), np.array(is_moved, dtype=bool))
 
 
-def move_images(images: ImageFiles, names: Array, patch: Patch, locations: ImageLocations, *, revert: bool) -> None:
+def move_images(
+    images: ImageFiles,
+    names: Array,
+    patch: Patch,
+    locations: ImageLocations,
+    *,
+    revert: bool,
+    drop_removed: bool = False,
+) -> None:
     """Move the images to the folders of their new labels, or ``revert`` that; one rename each, so none is lost.
+
+    With ``drop_removed``, images that people removed go to the folder `REMOVED`, which is no class.
 
     A file keeps its name, unless the other folder has such a file: then the old label is added to it
     (``dog/1.from-cat.png``). All moves are recorded before the first one, so that a call after an interruption does
@@ -67,17 +79,23 @@ def move_images(images: ImageFiles, names: Array, patch: Patch, locations: Image
     taken = {*names.tolist(), *patch.ids.tolist()}  # names in the patch stay reserved: reverting needs them
     moves: list[tuple[str, str]] = []
     recorded = _read_moves(root)
-    for id, old, new, current, is_moved in zip(
+    for id, decision, old, new, current, is_moved in zip(
         patch.ids.tolist(),
+        patch.decision.tolist(),
         patch.old.tolist(),
         patch.new.tolist(),
         locations.current.tolist(),
         locations.is_moved.tolist(),
         strict=True,
     ):
-        if old == new or is_moved != revert:
+        is_dropped = decision == REMOVE and (drop_removed or revert)
+        if (old == new and not is_dropped) or is_moved != revert:
             continue
-        target = id if revert else _target(root, id, old, new, taken)
+        target = id
+        if not revert:
+            target = (
+                f"{REMOVED}/{check_relative(id, by='patch')}" if is_dropped else _target(root, id, old, new, taken)
+            )
         for end in (current, target):
             inside(root, end, by="patch", follow_links=follow_links)
         if os.path.lexists(root / target):
@@ -106,7 +124,13 @@ def move_images(images: ImageFiles, names: Array, patch: Patch, locations: Image
 
 def check_folder_name(label: str) -> None:
     """Raise `InvalidData` unless the label can be the name of a class folder."""
-    if label.startswith((".", REMOVED)) or "/" in label or "\\" in label or len(label.encode()) > _MAX_NAME:
+    if (
+        label.startswith(".")
+        or label == REMOVED
+        or "/" in label
+        or "\\" in label
+        or len(label.encode()) > _MAX_NAME
+    ):
         raise InvalidData(f"labels of images are names of folders, which {label!r} cannot be")
 
 

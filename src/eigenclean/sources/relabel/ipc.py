@@ -48,7 +48,7 @@ def relabel_ipc(
         dictionary = _dictionary(path, place) if isinstance(field.type, pa.DictionaryType) else None
         labels = LabelColumn(update, field.type, name=str(path), class_names=class_names, dictionary=dictionary)
         is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
-        options = pa.ipc.IpcWriteOptions(compression=_codec(path, is_file))
+        options = pa.ipc.IpcWriteOptions(compression=compression(path, is_file))
         new_writer: Any = pa.ipc.new_file if is_file else pa.ipc.new_stream
         with new_writer(str(out), schema, options=options) as writer:
             for batch in record_batches(reader):
@@ -63,7 +63,7 @@ def _dictionary(path: Path, place: int) -> Any:
     return pc.unique(pa.concat_arrays([batch.column(place).dictionary for batch in batches]))
 
 
-def _codec(path: Path, is_file: bool) -> Any:
+def compression(path: Path, is_file: bool) -> Any:
     """Compression of the batches: Arrow does not expose it, so the codec is found by rewriting the first batch."""
     with pa.OSFile(str(path), "rb") as source:
         if is_file:

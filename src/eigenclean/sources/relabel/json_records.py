@@ -44,7 +44,7 @@ def relabel_json(
 
 def _edit(text: str, update: LabelUpdate, undo_log: UndoLog, column: str, *, name: str) -> str:
     pieces, copied, ascii_only = [], 0, text.removeprefix(_BOM).isascii()
-    rows = enumerate(_row_starts(text))
+    rows = enumerate(start for start, _ in object_spans(text))
     for row, id, before, after in update:
         start = next((start for number, start in rows if number == row), None)
         span = None if start is None else _value_span(text, start, column)
@@ -65,14 +65,15 @@ def _edit(text: str, update: LabelUpdate, undo_log: UndoLog, column: str, *, nam
     return "".join([*pieces, text[copied:]])
 
 
-def _row_starts(text: str) -> Iterator[int]:
-    """Where the objects of the rows begin."""
+def object_spans(text: str) -> Iterator[Span]:
+    """Where the objects of the rows begin and end."""
     at = _skip_space(text, len(_BOM) if text.startswith(_BOM) else 0)
     is_list = text[at : at + 1] == "["
     at = _skip_space(text, at + is_list)
     while text[at : at + 1] == "{":
-        yield at
-        at = _skip_space(text, _value_end(text, at))
+        end = _value_end(text, at)
+        yield at, end
+        at = _skip_space(text, end)
         if is_list and text[at : at + 1] == ",":
             at = _skip_space(text, at + 1)
 

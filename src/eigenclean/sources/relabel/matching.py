@@ -22,11 +22,13 @@ class PatchMatch:
     Attributes:
         rows: position in the data.
         is_applied: True where the data have the new label; elsewhere they have the old one.
+        is_dropped: True where the sample was taken out of the data; its row has no meaning.
         locations: for folders of images, the files that hold them.
     """
 
     rows: Ints
     is_applied: Bools
+    is_dropped: Bools
     locations: ImageLocations | None = None
 
 
@@ -75,10 +77,13 @@ def match_patch(source: Source, patch: Patch, *, by_id: bool = False, name: str 
     is_old, is_new = exists & (labels == patch.old), exists & (labels == patch.new)
     if locations is not None:  # the folder of a file is its label
         is_old, is_new = exists & ~locations.is_moved & is_old, exists & locations.is_moved
-    differences = _differences(patch, labels, exists, is_old | is_new)
+    is_dropped = np.zeros(len(patch), dtype=bool)
+    if locations is not None:
+        is_dropped = locations.is_moved & patch.is_(REMOVE)
+    differences = _differences(patch, labels, exists | is_dropped, is_old | is_new | is_dropped)
     if differences:
         raise InvalidData(f"{source.name} is not what {name} was made for: {differences}; nothing was changed")
-    match = PatchMatch(rows, is_new & patch.is_(RELABEL), locations)
+    match = PatchMatch(rows, is_new & patch.is_(RELABEL), is_dropped, locations)
     if not by_id:
         _check_hash(source, patch, match, name)
     return match
@@ -89,10 +94,11 @@ def reviewed_labels(
 ) -> ReviewedLabels:
     """The labels of the data with the decisions of a patch; whether they match is checked by `match_patch`."""
     match = match_patch(source, patch, by_id=by_id, name=name)
-    labels = replace_labels(_with_text_labels(source, patch).labels, match.rows, patch.new)
+    is_there = ~match.is_dropped
+    labels = replace_labels(_with_text_labels(source, patch).labels, match.rows[is_there], patch.new[is_there])
     verified, removed = (np.zeros(len(source), dtype=bool) for _ in range(2))
     verified[match.rows[patch.is_(KEEP) | patch.is_(RELABEL)]] = True
-    removed[match.rows[patch.is_(REMOVE)]] = True
+    removed[match.rows[patch.is_(REMOVE) & is_there]] = True
     return ReviewedLabels(labels, verified, removed)
 
 
@@ -160,9 +166,11 @@ def _check_hash(source: Source, patch: Patch, match: PatchMatch, name: str) -> N
     else:
         assert isinstance(source, ImageSource) and isinstance(source.images, ImageFiles)
         original = dict(zip(match.locations.current.tolist(), patch.ids.tolist(), strict=True))
-        names = sorted(original.get(file, file) for file in source.ids.tolist())
+        dropped = match.locations.current[match.is_dropped].tolist()
+        images = source.images.with_files(dropped) if dropped else source.images
+        names = sorted(original.get(file, file) for file in [*source.ids.tolist(), *dropped])
         labels = np.array([file.split("/", 1)[0] for file in names])
-        data_hash = fingerprint(labels, source.images.fingerprint_as(original))
+        data_hash = fingerprint(labels, images.fingerprint_as(original))
     if data_hash != patch.data_hash:
         raise InvalidData(
             f"{source.name} is not what {name} was made for: its {len(patch)} ids and labels are there, but other "

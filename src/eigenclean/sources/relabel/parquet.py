@@ -29,8 +29,8 @@ def relabel_parquet(
         field = file.schema_arrow.field(place)
         dictionary = _dictionary(file, column) if isinstance(field.type, pa.DictionaryType) else None
         labels = LabelColumn(update, field.type, name=str(path), class_names=class_names, dictionary=dictionary)
-        schema = _schema(file)
-        with pq.ParquetWriter(out, schema, **_settings(file)) as writer:
+        schema = stored_schema(file)
+        with pq.ParquetWriter(out, schema, **writer_settings(file)) as writer:
             start = 0
             for number in range(file.num_row_groups):
                 group = file.read_row_group(number)
@@ -38,16 +38,21 @@ def relabel_parquet(
                 group = group.set_column(place, field, new).cast(schema)
                 writer.write_table(group, row_group_size=max(1, group.num_rows))
                 start += group.num_rows
-            other_metadata = {
-                key: value
-                for key, value in (file.metadata.metadata or {}).items()
-                if key != b"ARROW:schema" and key not in (file.schema_arrow.metadata or {})
-            }
-            if other_metadata:
-                writer.add_key_value_metadata({k.decode(): v.decode() for k, v in other_metadata.items()})
+            copy_metadata(file, writer)
 
 
-def _schema(file: pq.ParquetFile) -> pa.Schema:
+def copy_metadata(file: pq.ParquetFile, writer: pq.ParquetWriter) -> None:
+    """Metadata of the file that are not those of its Arrow schema."""
+    other = {
+        key.decode(): value.decode()
+        for key, value in (file.metadata.metadata or {}).items()
+        if key != b"ARROW:schema" and key not in (file.schema_arrow.metadata or {})
+    }
+    if other:
+        writer.add_key_value_metadata(other)
+
+
+def stored_schema(file: pq.ParquetFile) -> pa.Schema:
     """The Arrow schema stored in the file, if any: Parquet's own names the elements of lists differently."""
     stored = (file.metadata.metadata or {}).get(b"ARROW:schema")
     if stored is None:
@@ -58,7 +63,7 @@ def _schema(file: pq.ParquetFile) -> pa.Schema:
     return schema.remove_metadata() if metadata is None else schema.with_metadata(metadata)
 
 
-def _settings(file: pq.ParquetFile) -> dict[str, Any]:
+def writer_settings(file: pq.ParquetFile) -> dict[str, Any]:
     """Arguments of `ParquetWriter` that reproduce how the file was written."""
     metadata: Any = file.metadata
     if metadata.num_row_groups == 0:

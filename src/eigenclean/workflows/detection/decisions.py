@@ -11,6 +11,7 @@ from eigenclean.evidence import VerifiedLabels
 from eigenclean.patch import Patch
 from eigenclean.review.past_decisions import past_decisions
 from eigenclean.sources import Source
+from eigenclean.sources.relabel.removal import has_removals, is_counted
 from eigenclean.workflows.options import Notify
 
 DecisionRow = tuple[Any, str, Any, Any]  # id, decision, old label, new label
@@ -32,14 +33,16 @@ def check_decisions(
         )
 
 
-def load_decisions(path: Path) -> list[DecisionRow]:
-    """The decisions in the folder of a run, or in a patch."""
+def load_decisions(path: Path, *, data_hash: str | None = None) -> list[DecisionRow]:
+    """The decisions in the folder of a run, or in a patch; with ``data_hash``, those about exactly these data."""
     if path.is_dir():
-        rows = past_decisions(path)
+        rows = past_decisions(path, data_hash=data_hash)
         if not rows:
             raise InvalidData(f"{path} has no decisions of people; review it first with `eigenclean review {path}`")
         return rows
     patch = Patch.load(path)
+    if data_hash not in (None, patch.data_hash):
+        return []
     columns = (patch.ids, patch.decision, patch.old, patch.new)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -49,10 +52,15 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
 
     Decisions are found again by id and label, so that the data may have been patched, moved or extended since.
     """
+    data_hash = _hash_of_counted_rows(data)
     if given is not None:
-        verified = VerifiedLabels.match(
-            data.ids, data.labels, load_decisions(given), by=f"the decisions of {given}"
-        )
+        rows = load_decisions(given, data_hash=data_hash)
+        verified = VerifiedLabels.match(data.ids, data.labels, rows, by=f"the decisions of {given}")
+        if not verified.is_decided.any() and data_hash is not None:
+            raise InvalidData(
+                f"no decision of {given} is about {data.name} now: rows were taken out of it, and rows without "
+                "ids are numbered anew"
+            )
         if not verified.is_decided.any():
             raise InvalidData(
                 f"none of the {verified.n_unmatched} decisions of {given} is about these data: "
@@ -60,7 +68,7 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
             )
     else:
         try:
-            rows = past_decisions(folder)
+            rows = past_decisions(folder, data_hash=data_hash)
             verified = VerifiedLabels.match(data.ids, data.labels, rows, by=f"the decisions in {folder}")
         except EigencleanError as error:
             notify(f"decisions are left out: {error}")
@@ -75,6 +83,13 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
         + (f"; {facts['unmatched']} do not fit these data" if facts["unmatched"] else "")
     )
     return verified
+
+
+def _hash_of_counted_rows(data: Source) -> str | None:
+    """The hash of the data if ids are numbers of rows, and rows were taken out: earlier numbers are others now."""
+    if is_counted(data.ids) and any(has_removals(Path(file)) for file in data.files):
+        return data.data_hash()
+    return None
 
 
 def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, int]:
