@@ -92,8 +92,11 @@ def test_decisions_are_found_again_when_the_data_have_changed(
 
 def test_a_label_that_no_row_has_goes_into_the_verdict(rows: Rows, tmp_path: Path) -> None:
     record = {"id": "r3", "decision": "relabel", "old": int(rows.labels[3]), "new": 1000, "data_hash": "0a"}
-    Patch.from_records([record]).save(tmp_path / "patch.jsonl")
-    found = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings).verdict
+    Patch.from_records([{**record, "reason": "<i>odd</i>"}]).save(tmp_path / "patch.jsonl")
+    judged = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings, out=tmp_path / "again")
+    found = judged.verdict
+    assert judged.summary["decisions"]["notes"][0]["note"] == "<i>odd</i>"
+    assert "&lt;i&gt;odd&lt;/i&gt;" in (tmp_path / "again" / "report.html").read_text()
     assert found.p_clean[3] == 0.0 and not found.flagged[3]
     assert found.suggested[3] == 1000 and found.suggested_confidence[3] == 1.0
     found.save(tmp_path / "run")

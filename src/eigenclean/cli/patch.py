@@ -216,6 +216,7 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
         "first": times[0] if times else None,
         "last": times[-1] if times else None,
         "data_hash": decisions.data_hash,
+        "notes": [{"id": id, "note": note} for id, note in _notes(decisions)],
     }
     if as_json:
         print_json(record)
@@ -232,7 +233,21 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
         console.print(shown, markup=False)
         if len(pairs) > _MAX_ROWS:
             say(f"… and {len(pairs) - _MAX_ROWS} more pairs; --json shows all")
+    notes = _notes(decisions)
+    if notes:
+        shown = table(None, "id", "note")
+        shown.columns[1].justify = "left"
+        for id, note in notes[:_MAX_ROWS]:
+            shown.add_row(str(id)[:40], " ".join(note.split())[:120])
+        console.print(shown, markup=False)
+        if len(notes) > _MAX_ROWS:
+            say(f"… and {len(notes) - _MAX_ROWS} more notes; --json shows all")
     say_next("eigenclean", "patch", "diff", "SOURCE", patch)
+
+
+def _notes(patch: "Patch") -> list[tuple[Any, str]]:
+    """Ids and what people wrote about them."""
+    return [(id, note) for id, note in zip(patch.ids.tolist(), patch.reason.tolist(), strict=True) if note]
 
 
 def _in_order(source: str, patch: str, columns: o.TextTableOptions) -> tuple[str, str, Path]:

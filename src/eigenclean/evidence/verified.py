@@ -1,6 +1,6 @@
 """Labels that people have looked at: confirmed, corrected, removed, or left open because nobody could tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ class VerifiedLabels:
         is_removed: where a person decided that the row belongs to no class.
         is_decided: where a person decided anything, also that nobody can tell.
         n_unmatched: decisions about rows that are not there, or have neither the old nor the new label.
+        notes: what people wrote about rows, as records for a report.
     """
 
     labels: Array
@@ -29,6 +30,7 @@ class VerifiedLabels:
     is_removed: Bools
     is_decided: Bools
     n_unmatched: int = 0
+    notes: tuple[Mapping[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)

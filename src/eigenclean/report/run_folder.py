@@ -92,6 +92,7 @@ def publish(
             "command": command,
             "next": _next_command(folder) if command is not None and verdict.n_flagged else None,
             "self_test": (facts or {}).get("self_test"),
+            "decisions": (facts or {}).get("decisions"),
             "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
         shown = summarize(

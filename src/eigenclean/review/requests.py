@@ -14,6 +14,7 @@ from eigenclean.review.typed_labels import TypedLabels
 
 PAGE_SIZE = 4000  # suspects in one answer: some 200 kilobytes
 _MAX_ITEMS, _MAX_CHANGES, _MAX_TEXT = 100, 5000, MAX_REVIEWER
+_MAX_NOTE = 2000  # characters
 
 
 async def read_body(request: Request) -> dict[str, Any]:
@@ -104,12 +105,17 @@ def _change(decision: Any, suspects: Suspects, labels: TypedLabels) -> Change:
         raise HTTPException(400, f"item must be a number from 0 to {len(suspects) - 1}")
     if state not in STATES or type(base) is not int or not 0 <= base < 1 << 53:
         raise HTTPException(400, f"state must be one of {', '.join(STATES)}, and base a number")
+    note = decision.get("note")
+    if note is not None and (
+        not isinstance(note, str) or len(note) > _MAX_NOTE or not is_unicode(note) or "\0" in note
+    ):
+        raise HTTPException(400, f"note must be text of at most {_MAX_NOTE} characters")
     given = suspects.labels[int(suspects.given[item])]
     if state == RELABEL:
-        return Change(suspects.ids[item], given, state, _other_label(label, given, labels), base)
+        return Change(suspects.ids[item], given, state, _other_label(label, given, labels), base, note)
     if label is not None and (type(label) is not int or label != -1):
         raise HTTPException(400, f"{state} has no label")
-    return Change(suspects.ids[item], given, state, None, base)
+    return Change(suspects.ids[item], given, state, None, base, note)
 
 
 def _other_label(label: Any, given: Any, labels: TypedLabels) -> Any:

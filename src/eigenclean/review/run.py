@@ -160,7 +160,8 @@ class Review:
                 "label": code,
             }
             typed = {"name": str(entry.label)} if labels.is_typed(code) else {}
-            shown.append({**facts, **typed, "reviewer": entry.reviewer, "time": entry.time})
+            signed = {"reviewer": entry.reviewer, "time": entry.time, "note": entry.note}
+            shown.append({**facts, **typed, **signed})
         return shown
 
     def labels(self) -> TypedLabels:
@@ -179,10 +180,15 @@ class Review:
         return {"groups": [], "codes": []} if self.table is None else self.table.groups(column, most)
 
     def signatures(self, positions: Iterable[int]) -> list[dict[str, Any] | None]:
-        """Who decided last about the suspects at these positions, and when."""
+        """Who decided last about the suspects at these positions, when, and the note about them."""
         ids = [self.suspects.ids[position] for position in positions]
         latest = self.store.last_about(ids)
-        return [{"reviewer": latest[id].reviewer, "time": latest[id].time} if id in latest else None for id in ids]
+        return [
+            {"reviewer": latest[id].reviewer, "time": latest[id].time, "note": latest[id].note}
+            if id in latest
+            else None
+            for id in ids
+        ]
 
     def patch(self) -> Patch:
         """The decisions so far, about all labels of these data, as a patch."""
@@ -195,6 +201,7 @@ class Review:
             "old": decided["given"],
             "new": decided["label"],
             "score": [score_of.get(id) for id in decided["id"]],
+            "reason": decided["note"],
             "reviewer": decided["reviewer"],
             "time": decided["time"],
         }

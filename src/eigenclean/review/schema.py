@@ -36,6 +36,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TRIGGER history_is_not_deleted BEFORE DELETE ON history "
         "BEGIN SELECT RAISE(ABORT, 'the history of decisions is append-only'); END",
     ),
+    (  # what people wrote about a sample; NULL in entries of earlier versions
+        "ALTER TABLE history ADD COLUMN note TEXT",
+        "ALTER TABLE history ADD COLUMN old_note TEXT",
+    ),
 )
 
 

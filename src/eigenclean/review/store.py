@@ -20,7 +20,7 @@ OPEN, KEEP, RELABEL, REMOVE, UNSURE = STATES = ("open", "keep", "relabel", "remo
 _IDS_PER_QUERY = 500  # SQLite limits the number of parameters
 _ROWS_PER_FETCH = 10_000
 _CACHE_KILOBYTES = 1 << 16  # the indexes of a few hundred thousand decisions
-_FIELDS = "seq, id, given, state, label, old_state, old_label, reviewer, time, action, undoes"
+_FIELDS = "seq, id, given, state, label, old_state, old_label, reviewer, time, action, undoes, note"
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Change:
         label: the right label, for `RELABEL`.
         base: number of the last entry that the reviewer had seen about this sample; 0 for none. If there is a newer
             one, the decision is a conflict and is not recorded.
+        note: what the reviewer wrote about the sample; None leaves an earlier note as it is.
     """
 
     id: Any
@@ -41,6 +42,7 @@ class Change:
     state: str
     label: Any = None
     base: int = 0
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Entry:
     time: str
     action: str
     undoes: str | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,23 +171,26 @@ class Store:
         return self._locked_select("seq IN (SELECT max(seq) FROM history GROUP BY id)")
 
     def current_columns(self) -> dict[str, list[Any]]:
-        """The decisions that hold now, oldest first, as columns: id, given, state, label, reviewer and time.
+        """The decisions that hold now, oldest first, as columns: id, given, state, label, reviewer, time and note.
 
         One query, and no object for each decision: for the patch of a few hundred thousand.
         """
         with self._lock, explaining(self.path, "read"):
             rows = self._db.execute(
-                "SELECT id, given, state, label, reviewer, time FROM history WHERE state != 'open' AND seq IN "
-                "(SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id) ORDER BY seq",
+                "SELECT id, given, state, label, reviewer, time, coalesce(note, '') FROM history "
+                "WHERE state != 'open' AND seq IN (SELECT max(seq) FROM history WHERE data_hash = ? GROUP BY id) "
+                "ORDER BY seq",
                 (self.data_hash,),
             ).fetchall()
-        names = ("id", "given", "state", "label", "reviewer", "time")
+        names = ("id", "given", "state", "label", "reviewer", "time", "note")
         columns: dict[str, list[Any]] = dict(
             zip(names, map(list, zip(*rows, strict=True)) if rows else ([] for _ in names), strict=True)
         )
         for name in ("id", "given", "label"):
             columns[name] = self._decoded(columns[name])
-        if not all(isinstance(text, str) for name in ("state", "reviewer", "time") for text in columns[name]):
+        if not all(
+            isinstance(text, str) for name in ("state", "reviewer", "time", "note") for text in columns[name]
+        ):
             raise InvalidData(_not_ours(self.path))
         return columns
 
@@ -247,11 +253,13 @@ class Store:
         for change in changes:
             replaced = latest.get(change.id)
             old = (OPEN, None) if replaced is None else (replaced.state, _json(replaced.label))
+            old_note = "" if replaced is None else replaced.note
             new = (_json(change.id), _json(change.given), change.state, _json(change.label))
-            rows.append((self.data_hash, *new, *old, *provenance))
+            note = old_note if change.note is None else change.note
+            rows.append((self.data_hash, *new, *old, *provenance, note, old_note))
         self._db.executemany(
             "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, "
-            "action, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "action, request, note, old_note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
 
@@ -314,8 +322,9 @@ _LAST_OF_DONE = (
 )
 _UNDO = (
     "INSERT INTO history (data_hash, id, given, state, label, old_state, old_label, reviewer, time, action, "
-    "request, undoes) SELECT done.data_hash, done.id, done.given, done.old_state, done.old_label, last.state, "
-    f"last.label, :reviewer, :time, :request, :request, :action {_LAST_OF_DONE} AND last.reviewer = :reviewer "
+    "request, undoes, note, old_note) SELECT done.data_hash, done.id, done.given, done.old_state, done.old_label, "
+    "last.state, last.label, :reviewer, :time, :request, :request, :action, done.old_note, last.note "
+    f"{_LAST_OF_DONE} AND last.reviewer = :reviewer "
     "ORDER BY done.seq DESC"
 )
 _COUNT = "SELECT count(*) FROM history WHERE request = ? AND data_hash = ?"
@@ -338,7 +347,9 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     values = [None if text is None else json.loads(text) for text in (id, given, label, old_label)]
     if any(isinstance(value, list | dict) for value in values) or any(isinstance(value, bytes) for value in rest):
         raise ValueError("ids and labels are numbers or texts, and all else is text")
-    return Entry(seq, values[0], values[1], state, values[2], old_state, values[3], *rest)
+    reviewer, time, action, undoes, note = rest
+    decided = (seq, values[0], values[1], state, values[2], old_state, values[3])
+    return Entry(*decided, reviewer, time, action, undoes, note or "")
 
 
 def _not_ours(path: Path) -> str:

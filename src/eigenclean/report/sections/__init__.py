@@ -5,6 +5,7 @@ from eigenclean.report.sections.base import ReportInput, Section
 from eigenclean.report.sections.classes import noise_by_class
 from eigenclean.report.sections.columns import column_findings
 from eigenclean.report.sections.confusion import confusion
+from eigenclean.report.sections.decisions import decisions
 from eigenclean.report.sections.evaluation import evaluation
 from eigenclean.report.sections.map import feature_map
 from eigenclean.report.sections.run import run_facts
@@ -16,6 +17,7 @@ __all__ = ["SECTIONS", "ReportInput", "Section"]
 SECTIONS = (  # in the order of the page
     Section("evaluation", evaluation, lambda summary: bool(summary["measures"] or summary["reliability"])),
     Section("annotators", annotators, lambda summary: summary is not None, link="Annotators"),
+    Section("decisions", decisions, lambda summary: summary is not None, link="Decisions"),
     Section("classes", noise_by_class, lambda summary: bool(summary["rows"]), link="Classes"),
     Section(
         "confusion", confusion, lambda summary: bool(summary["pairs"] or summary["transition"]), link="Confusions"

@@ -7,6 +7,7 @@ export const KEYS = [
   ["other", ["o"], "O", "Another label: type to search, or a new one"],
   ["unsure", ["t"], "T", "Can’t tell"],
   ["remove", ["r"], "R", "Remove: no label fits"],
+  ["note", ["m"], "M", "Note about this sample"],
   ["undo", ["u"], "U or Ctrl Z", "Undo the last decision"],
   ["next", ["n", "ArrowRight"], "N or →", "Next suspect"],
   ["previous", ["p", "ArrowLeft"], "P or ←", "Previous suspect"],

@@ -27,10 +27,10 @@ export class LocalBackend {
   decide({ decisions, reviewer, action }) {
     return this.#commit(() => {
       const latest = this.#latest(), accepted = [], conflicts = [];
-      for (const { item, state, label, base } of decisions) {
+      for (const { item, state, label, note, base } of decisions) {
         const before = latest.get(item);
         if (before && before.seq !== base) conflicts.push(before);
-        else accepted.push({ item, state, ...this.#named(label ?? -1), reviewer, action, ...replaced(before) });
+        else accepted.push({ item, state, ...this.#named(label ?? -1), reviewer, action, ...replaced(before), note: note ?? before?.note ?? "" });
       }
       return { accepted, conflicts };
     });
@@ -40,8 +40,8 @@ export class LocalBackend {
       const latest = this.#latest(), undone = new Set(this.entries.map((entry) => entry.undoes));
       const action = this.entries.findLast((entry) => !entry.undoes && !undone.has(entry.action))?.action;
       const entries = this.entries.filter((entry) => action !== undefined && entry.action === action).reverse();
-      const accepted = entries.map(({ item, old_state: state, old_label: label }) => ({
-        item, state, ...this.#named(label), reviewer, action: request, undoes: action, ...replaced(latest.get(item)),
+      const accepted = entries.map(({ item, old_state: state, old_label: label, old_note: note }) => ({
+        item, state, ...this.#named(label), reviewer, action: request, undoes: action, ...replaced(latest.get(item)), note: note ?? "",
       }));
       return { accepted, conflicts: [] };
     });
@@ -60,7 +60,7 @@ export class LocalBackend {
       const after = entry.state === "relabel" ? labelJson(entry.label) : entry.state === "keep" ? before : "null";
       // Ids and labels are inserted as text, so that integers above 2^53 keep their digits.
       return `{"id": ${asJson(idKind, id[entry.item])}, "decision": ${JSON.stringify(entry.state)}, "old": ${before}, "new": ${after}, `
-        + `"score": ${Number((1 - wrong[entry.item]).toFixed(4))}, "reason": "", "reviewer": ${JSON.stringify(entry.reviewer)}, `
+        + `"score": ${Number((1 - wrong[entry.item]).toFixed(4))}, "reason": ${JSON.stringify(entry.note ?? "")}, "reviewer": ${JSON.stringify(entry.reviewer)}, `
         + `"time": ${JSON.stringify(entry.time)}, "data_hash": ${JSON.stringify(hash)}}\n`;
     });
     if (lines.length === 0) throw new Refused("there are no decisions to export; review some labels first");
@@ -142,4 +142,4 @@ export class LocalBackend {
   #latest() { return new Map(this.entries.map((entry) => [entry.item, entry])); }
 }
 
-const replaced = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1 });
+const replaced = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1, old_note: before?.note ?? "" });

@@ -10,9 +10,10 @@ import { Grid } from "./grid.js";
 import { setUpKeys } from "./keys.js";
 import { LocalBackend } from "./local_backend.js";
 import { Model } from "./model.js";
+import { NoteDialog } from "./note_dialog.js";
 import { ServerBackend } from "./server_backend.js";
 import { SuspectCells } from "./suspect_cells.js";
-import { SuspectView, describeDecision, describeSuspect } from "./suspect_view.js";
+import { SuspectView, describeDecision, describeSuspect, noteOf } from "./suspect_view.js";
 import { setUpTheme } from "./theme.js";
 import { VirtualList } from "./virtual_list.js";
 
@@ -51,7 +52,7 @@ function start(opened) {
   warn(null);
   const model = new Model(opened), { run } = model;
   const details = new DetailsCache(backend), cells = new SuspectCells(model, backend, details);
-  const suspectView = new SuspectView(model, backend, details), chooser = new Chooser(model);
+  const suspectView = new SuspectView(model, backend, details), chooser = new Chooser(model), noteDialog = new NoteDialog();
   let inGrid = false;
 
   byId("loading").remove();
@@ -118,6 +119,18 @@ function start(opened) {
       const excluded = items.length === 1 ? model.given[items[0]] : -1;
       const chosen = await chooser.ask(excluded, cached?.align.length ? cached.align.map(([code]) => code) : [model.suggested[items[0]]]);
       if (chosen !== null) decide((item) => (model.given[item] === chosen ? null : { item, state: "relabel", label: chosen }), items);
+    },
+    note: async () => {
+      const items = targets();
+      if (!items.length) return;
+      if (items.length === 1) await details.get(items[0]).catch(() => {});
+      const note = await noteDialog.ask(items.length === 1 ? noteOf(model, details, items[0]) : "");
+      if (note === null) return;
+      const unchanged = (item) => ({ item, state: model.stateOf(item), ...(model.label[item] >= 0 ? { label: model.label[item] } : {}), note });
+      queue.decide(() => items.map(unchanged), (entries, conflicts) => {
+        draw();
+        announce(`${entries.length ? "Note saved." : "No note was saved."}${conflictNote(conflicts)}`);
+      });
     },
     undo: () => queue.undo((entries, conflicts, n) => {
       if (!entries.length) { announce("There is nothing to undo."); return; }

@@ -10,7 +10,7 @@ export class Model extends EventTarget {
     this.n = run.n;
     const { id: ids, row, given, suggested, wrong, confidence, state, label, base } = columns;
     Object.assign(this, { ids, row, given, suggested, wrong, confidence, state, label, base });
-    this.signatures = new Map(); // who decided last, and when, as far as it was seen to happen
+    this.signatures = new Map(); // who decided last, when, and the note, as far as it was seen to happen
     this.seq = seq;
     this.judged = state.reduce((n, code) => n + Number(code > 0), 0);
     this.filter = { pair: "", band: "", state: "", id: "", codes: null, code: -1 }; // codes: a group of values of each suspect
@@ -79,7 +79,7 @@ export class Model extends EventTarget {
 
   #record(entries) {
     let changed = false;
-    for (const { seq, item, state, label, name, reviewer, time } of entries) {
+    for (const { seq, item, state, label, name, reviewer, time, note } of entries) {
       if (name !== undefined) this.run.labels.text[label] = name; // a label that was typed
       if (seq <= this.base[item]) continue;
       const code = STATES.indexOf(state);
@@ -87,7 +87,7 @@ export class Model extends EventTarget {
       this.state[item] = code;
       this.label[item] = label ?? -1;
       this.base[item] = seq;
-      this.signatures.set(item, { reviewer, time });
+      this.signatures.set(item, { reviewer, time, note: note ?? "" });
       changed = true;
     }
     return changed;

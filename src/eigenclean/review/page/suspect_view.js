@@ -15,6 +15,9 @@ export function describeDecision(model, item) {
   return state === "relabel" ? `relabelled ${model.name(model.label[item])}` : STATE_NAMES[state];
 }
 
+// What people wrote about a suspect.
+export const noteOf = (model, details, item) => (model.signatures.get(item) ?? details.peek(item)?.signed)?.note ?? "";
+
 export class SuspectView {
   constructor(model, backend, details) {
     Object.assign(this, { model, backend, details, shown: -1, table: new TableView(model) });
@@ -55,6 +58,9 @@ export class SuspectView {
       ...(state === "open" || !signature ? []
         : [make("span", { class: "signed" }, " by ", label(signature.reviewer), ` ${signature.time.slice(0, 16).replace("T", " ")}`)]),
     );
+    const note = noteOf(model, this.details, item);
+    byId("note").hidden = !note;
+    byId("note").textContent = note;
   }
 
   #drawSample(item, details) {

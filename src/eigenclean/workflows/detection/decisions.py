@@ -1,6 +1,7 @@
 """Decisions of people in `eigenclean detect`: where they are, and the rows that they are about."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ from eigenclean.detect.judge.judge import Judge
 from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.evidence import VerifiedLabels
 from eigenclean.patch import Patch
-from eigenclean.review.past_decisions import past_decisions
+from eigenclean.review.past_decisions import PastDecision, past_decisions
 from eigenclean.sources import Source
 from eigenclean.sources.relabel.removal import has_removals, is_counted
 from eigenclean.workflows.options import Notify
 
-DecisionRow = tuple[Any, str, Any, Any]  # id, decision, old label, new label
+MAX_NOTES = 100  # in a summary
 
 
 def check_decisions(
@@ -33,7 +34,7 @@ def check_decisions(
         )
 
 
-def load_decisions(path: Path, *, data_hash: str | None = None) -> list[DecisionRow]:
+def load_decisions(path: Path, *, data_hash: str | None = None) -> list[PastDecision]:
     """The decisions in the folder of a run, or in a patch; with ``data_hash``, those about exactly these data."""
     if path.is_dir():
         rows = past_decisions(path, data_hash=data_hash)
@@ -43,8 +44,8 @@ def load_decisions(path: Path, *, data_hash: str | None = None) -> list[Decision
     patch = Patch.load(path)
     if data_hash not in (None, patch.data_hash):
         return []
-    columns = (patch.ids, patch.decision, patch.old, patch.new)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    columns = (patch.ids, patch.decision, patch.old, patch.new, patch.reviewer, patch.reason)
+    return [PastDecision(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: Notify) -> VerifiedLabels | None:
@@ -55,7 +56,7 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
     data_hash = _hash_of_counted_rows(data)
     if given is not None:
         rows = load_decisions(given, data_hash=data_hash)
-        verified = VerifiedLabels.match(data.ids, data.labels, rows, by=f"the decisions of {given}")
+        verified = _match(data, rows, f"the decisions of {given}")
         if not verified.is_decided.any() and data_hash is not None:
             raise InvalidData(
                 f"no decision of {given} is about {data.name} now: rows were taken out of it, and rows without "
@@ -69,7 +70,7 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
     else:
         try:
             rows = past_decisions(folder, data_hash=data_hash)
-            verified = VerifiedLabels.match(data.ids, data.labels, rows, by=f"the decisions in {folder}")
+            verified = _match(data, rows, f"the decisions in {folder}")
         except EigencleanError as error:
             notify(f"decisions are left out: {error}")
             return None
@@ -85,6 +86,15 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
     return verified
 
 
+def _match(data: Source, rows: Sequence[PastDecision], by: str) -> VerifiedLabels:
+    verified = VerifiedLabels.match(data.ids, data.labels, [row[:4] for row in rows], by=by)
+    ids = {str(id) for id in data.ids[verified.is_decided].tolist()}
+    notes = (row for row in rows if row.note and str(row.id) in ids)
+    return replace(
+        verified, notes=tuple({key: str(value) for key, value in row._asdict().items()} for row in notes)
+    )
+
+
 def _hash_of_counted_rows(data: Source) -> str | None:
     """The hash of the data if ids are numbers of rows, and rows were taken out: earlier numbers are others now."""
     if is_counted(data.ids) and any(has_removals(Path(file)) for file in data.files):
@@ -92,7 +102,7 @@ def _hash_of_counted_rows(data: Source) -> str | None:
     return None
 
 
-def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, int]:
+def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, Any]:
     """The entry ``decisions`` of a summary."""
     is_given = verified.labels == data.labels
     return {
@@ -101,4 +111,5 @@ def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, int]:
         "corrected": int((verified.is_known & ~is_given).sum()),
         "removed": int(verified.is_removed.sum()),
         "unmatched": verified.n_unmatched,
+        **({"notes": list(verified.notes[:MAX_NOTES])} if verified.notes else {}),
     }
