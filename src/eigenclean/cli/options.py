@@ -184,6 +184,12 @@ class AnnotatedTableOptions(RawTableOptions):
 
     annotator_columns: AnnotatorColumns = None
     annotator_column: AnnotatorColumn = None
+
+
+@dataclass(frozen=True)
+class GroupedTableOptions(AnnotatedTableOptions):
+    """The same for tables in which rows belong together."""
+
     group_column: GroupColumn = None
 
 

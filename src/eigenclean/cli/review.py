@@ -8,7 +8,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
-from eigenclean.cli.hints.next_steps import recorded_source, say_next
+from eigenclean.cli.hints.next_steps import after_patch, say_next
 
 
 def review(
@@ -60,10 +60,7 @@ def review(
         n = len(opened.suspects)
         if patch is not None:
             say(f"{write_patch(opened, patch)}; written to {patch}")
-            source_of_run = recorded_source(run_summary(run))
-            say_next(
-                "eigenclean", "patch", *(["show"] if source_of_run is None else ["diff", *source_of_run]), patch
-            )
+            say_next("eigenclean", *after_patch(run_summary(run), patch))
         if export is not None:
             written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
             which = f"all {n}" if written == n else f"the worst {written} of {n}"

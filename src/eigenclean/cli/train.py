@@ -73,14 +73,15 @@ def train(
     ] = False,
     mixed_precision: Annotated[str, typer.Option(help="no, fp16 or bf16.")] = "no",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard.")] = False,
-    columns: o.RawTableOptions,
+    columns: o.AnnotatedTableOptions,
     embedding: o.EncoderOptions,
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
     """Train a classifier in spite of wrong labels; write the model, its verdict, metrics and a report.
 
-    Images and texts are embedded first, unless a network is named. `eigenclean predict` uses the model.
+    Images and texts are embedded first, unless a network is named. Of labels by several annotators the consensus is
+    learned. `eigenclean predict` uses the model.
 
     After every epoch the whole state is saved: a run that was stopped, or killed, goes on with --resume to the same
     numbers. The results of a finished run are replaced with --force only, and when the training is over.

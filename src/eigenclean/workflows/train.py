@@ -34,6 +34,7 @@ from eigenclean.workflows.options import Notify, ignore, link_facts
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
+from eigenclean.workflows.training.consensus import labels_to_learn
 from eigenclean.workflows.training.image_sizes import ENCODER_SIDE, SIDE, in_one_size
 
 
@@ -107,14 +108,14 @@ def run_training(
         force: replace the results of a finished run; without it, they are an error.
         decisions: labels that people reviewed: theirs replace the given ones, what they confirmed is always learned
             from, and what they removed never.
-        notify: told when images are brought to one size.
+        notify: told when images are brought to one size, and what the consensus of several annotators changes.
     """
     started = time.perf_counter()
     progress = progress_folder(folder, resume=resume, force=force)
     if decisions is not None and options.noise is not None:
         raise InvalidOption("noise would undo what people decided: give --noise or --patch, not both")
-    if decisions is not None:
-        data = data.relabelled(decisions.labels)
+    if decisions is not None or data.annotations is not None:
+        data = data.relabelled(labels_to_learn(data, decisions, notify=notify))
     kept = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
     net = network_name(options)
     inputs = network_inputs(data, net, notify=notify)

@@ -99,7 +99,7 @@ def open_training_sources(
     Args:
         source: the data to learn from.
         test: the data to test on; None for the test split of the source.
-        reading: how the source is opened; its file of labels is about the source alone.
+        reading: how the source is opened; its file of labels and its annotators are about the source alone.
         use_validation_split: whether the validation split is wanted.
         embedding: how images and texts become features; None to leave them as they are.
         notify: told about links that are left out.
@@ -107,7 +107,7 @@ def open_training_sources(
     raw = embedding is not None and embedding.encoder is not None
     data = reading.open(source, raw=raw, notify=notify)
     splits = data.splits if "split=" not in source else ()
-    columns = replace(reading, labels=None)
+    columns = replace(reading, labels=None, annotator_columns=None, annotator_column=None)
     validation = columns.open(source, split="val") if use_validation_split and "val" in splits else None
     test_split = next((name for name in ("test", "imagenet") if name in splits), None)
     tested = None

@@ -21,8 +21,9 @@ _FLAGS = {  # option of a source in the program and in summary.json: on the comm
     "annotator_column": "--annotator-column",
     "group_column": "--group-column",
 }
-# Options that `patch` and `train` do not have.
-IMAGES = ("image_column", "image_root", "annotator_columns", "annotator_column", "group_column")
+ANNOTATORS = ("annotator_columns", "annotator_column")
+# Options that `patch` does not have.
+IMAGES = ("image_column", "image_root", *ANNOTATORS, "group_column")
 
 
 def say_next(*words: object) -> None:
@@ -52,6 +53,23 @@ def recorded_source(summary: Mapping[str, Any], *, without: Sequence[str] = IMAG
     if not isinstance(record, Mapping) or not isinstance(record.get("name"), str) or record.get("in_memory"):
         return None
     return source_words(record["name"], record, without=without)
+
+
+def after_patch(summary: Mapping[str, Any], patch: object) -> list[str]:
+    """What follows when the decisions about a run are in a patch, as words of a command line.
+
+    Labels by several annotators have no column that a patch could correct: training takes it beside them.
+
+    >>> after_patch({"source": {"name": "x.csv", "label_column": "y"}}, "patch.jsonl")
+    ['patch', 'diff', 'x.csv', '--label-column', 'y', 'patch.jsonl']
+    """
+    source = recorded_source(summary)
+    if source is None:
+        return ["patch", "show", str(patch)]
+    if any(summary["source"].get(option) for option in ANNOTATORS):
+        whole = recorded_source(summary, without=["group_column"]) or source
+        return ["train", *whole, "--patch", str(patch), "--out", "model"]
+    return ["patch", "diff", *source, str(patch)]
 
 
 def beside(source: str, ending: str) -> str:
