@@ -33,7 +33,8 @@ HEADERS = {
 LOCAL_PAGES = "http://localhost:* http://127.0.0.1:*"  # where notebooks run that show the page in a frame
 _SAFE = ("GET", "HEAD")
 _ENTER = "This page opens with the link that `eigenclean review` printed in the terminal.\n"
-_USED = "This link was used already. A new one is in the terminal.\n"
+_USED = "This link was for one use. Ask for a new one, or open the link in the terminal.\n"
+_COOKIE_SECONDS = 30 * 86_400  # a browser that is started again still has it; the server forgets it when it ends
 
 
 class Guard:
@@ -42,7 +43,7 @@ class Guard:
     Args:
         app: what is guarded.
         port: where the server listens.
-        announce: called with a new link when a used one was opened again.
+        announce: called with the link when one for one use was opened again.
         frames: which pages may show this one in a frame; by default none.
     """
 
@@ -55,18 +56,18 @@ class Guard:
         self._announce = announce
         self._session = secrets.token_urlsafe(32)
         self._token = secrets.token_urlsafe(32)
-        self._used: set[str] = set()
         self._more: set[str] = set()  # links that were asked for, each for one use
+        self._used: set[str] = set()
         self._headers = HEADERS if frames is None else _framed(frames)
         self.cookie = f"eigenclean-review-{port}"  # cookies do not know about ports
 
     @property
     def link(self) -> str:
-        """Opens the page once."""
+        """Opens the page, in any browser of the person who can read it, as long as the server runs."""
         return f"http://127.0.0.1:{self._port}/?token={self._token}"
 
     def new_link(self) -> str:
-        """Another link that opens the page once, beside those that were not used yet."""
+        """A link that opens the page once: for what is stored, such as the output of a notebook."""
         self._more.add(token := secrets.token_urlsafe(32))
         return f"http://127.0.0.1:{self._port}/?token={token}"
 
@@ -104,16 +105,17 @@ class Guard:
         return None
 
     def _enter(self, token: str, headers: Headers) -> Response:
-        """Exchange the one-time token for the cookie."""
+        """Exchange the token for the cookie, which outlives the browser."""
         offered = token.encode()
         valid = next((t for t in (self._token, *self._more) if secrets.compare_digest(offered, t.encode())), None)
         if valid is not None:
-            self._used.add(valid)
-            self._more.discard(valid)
-            if valid == self._token:
-                self._token = secrets.token_urlsafe(32)
+            if valid in self._more:
+                self._more.discard(valid)
+                self._used.add(valid)
             answer = _go_on()
-            answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+            answer.set_cookie(
+                self.cookie, self._session, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict", path="/"
+            )
             return answer
         if self._knows(headers):
             return _go_on()
