@@ -48,7 +48,7 @@ def access_probes() -> Iterator[Probe]:
         for name, headers in _forged().items():
             yield Probe(f"{name} {path}", _page("GET", path, headers=headers), REFUSED)
     body = json.dumps(decision(0, 10**6)).encode()
-    for path in ("/api/decisions", "/api/undo"):
+    for path in ("/api/decisions", "/api/undo", "/api/export"):
         yield Probe(f"no cookie {path}", _stranger("POST", path, body), REFUSED)
         for name, headers in {**_forged(), **_forged_posts()}.items():
             yield Probe(f"{name} {path}", _page("POST", path, body, headers=headers), REFUSED)

@@ -48,7 +48,7 @@ def test_nobody_gets_in_without_the_cookie(served: Served, path: str) -> None:
         assert b"digits" not in content and "set-cookie" not in headers
 
 
-@pytest.mark.parametrize("path", ["/api/decisions", "/api/undo"])
+@pytest.mark.parametrize("path", ["/api/decisions", "/api/undo", "/api/export"])
 def test_nobody_decides_without_the_cookie(served: Served, path: str) -> None:
     assert served.ask("POST", path, DECISION)[0] == 403
     assert untouched(served)
@@ -63,12 +63,22 @@ def test_a_guessed_token_or_cookie_is_refused(served: Served) -> None:
     assert served.links == []  # whoever has never had a link does not make the terminal print one
 
 
-def test_the_link_works_once_and_the_next_one_is_in_the_terminal(served: Served) -> None:
-    used = "/?" + served.guard.link.partition("?")[2]
+def test_the_link_works_again_without_a_cookie(served: Served) -> None:
+    """Whoever can read the terminal may come back with another browser, as long as the server runs."""
+    link = served.guard.link
     served.enter()
+    served.cookie = ""
+    served.enter()
+    assert served.ask("GET", "/")[0] == 200 and served.guard.link == link and served.links == []
+
+
+def test_a_link_that_was_asked_for_works_once(served: Served) -> None:
+    used = "/?" + served.guard.new_link().partition("?")[2]
+    _, headers, _ = served.ask("GET", used)
+    served.cookie = headers["set-cookie"].partition(";")[0]
     assert served.ask("GET", "/")[0] == 200
     thief, headers, content = served.ask("GET", used, headers={"Cookie": None})
-    assert thief == 403 and "set-cookie" not in headers and b"new one" in content
+    assert thief == 403 and "set-cookie" not in headers and b"one use" in content
     assert served.links == [served.guard.link] and used not in served.links[0]
     status, headers, content = served.ask("GET", used)  # for the browser that is in already, it just opens the page
     assert status == 200 and "set-cookie" not in headers and b"url=/" in content
@@ -86,7 +96,7 @@ def test_the_token_is_a_key_to_the_door_only(served: Served) -> None:
 def test_the_cookie_is_kept_from_scripts_and_other_sites(served: Served) -> None:
     _, headers, _ = served.ask("GET", "/?" + served.guard.link.partition("?")[2])
     attributes = {part.strip().lower() for part in headers["set-cookie"].split(";")[1:]}
-    assert {"httponly", "samesite=strict", "path=/"} <= attributes
+    assert {"httponly", "samesite=strict", "path=/", "max-age=2592000"} <= attributes
     assert not any(part.startswith("domain") for part in attributes)
     assert str(served.port) in headers["set-cookie"].partition("=")[0]
     assert headers["cache-control"] == "no-store"
@@ -153,7 +163,7 @@ http://127.0.0.1:{port}.evil.example
 
 
 @pytest.mark.parametrize("origin", [*ORIGINS.split(), None])
-@pytest.mark.parametrize("path", ["/api/decisions", "/api/undo"])
+@pytest.mark.parametrize("path", ["/api/decisions", "/api/undo", "/api/export"])
 def test_forged_changes_are_refused(inside: Served, origin: str | None, path: str) -> None:
     headers = {"Origin": None if origin is None else origin.format(port=inside.port)}
     assert inside.ask("POST", path, DECISION, headers)[0] == 403
@@ -179,7 +189,7 @@ def test_other_pages_cannot_read(inside: Served, site: str, path: str) -> None:
 
 
 def test_get_changes_nothing(inside: Served) -> None:
-    for path in ("/api/decisions", "/api/undo"):
+    for path in ("/api/decisions", "/api/undo", "/api/export"):
         for method in ("GET", "HEAD"):
             assert inside.ask(method, path)[0] == 405
     assert untouched(inside)

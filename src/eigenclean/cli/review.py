@@ -8,7 +8,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
-from eigenclean.cli.hints.next_steps import after_patch, say_next
+from eigenclean.cli.hints.next_steps import after_patch, recorded_source, say_next
 
 
 def review(
@@ -57,7 +57,7 @@ def review(
     with closing(opened):
         for note in opened.notes:
             mention(f"note: {note}")
-        n = len(opened.suspects)
+        n, source_words = len(opened.suspects), recorded_source(run_summary(run))
         if patch is not None:
             say(f"{write_patch(opened, patch)}; written to {patch}")
             say_next("eigenclean", *after_patch(run_summary(run), patch))
@@ -68,7 +68,13 @@ def review(
             say_next("eigenclean", "patch", "show", "patch.jsonl")
         if patch is None and export is None:
             decided = serve_page(
-                opened, announce=_announce, port=port, reviewer=reviewer, browser=browser, notify=mention
+                opened,
+                announce=_announce,
+                port=port,
+                reviewer=reviewer,
+                browser=browser,
+                notify=mention,
+                source=source_words,
             )
             say(f"{decided} of {n} suspects are judged")
             say_next("eigenclean", "review", run, *(["--patch", "patch.jsonl"] if decided else []))

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eigenclean.errors import EigencleanError
+from eigenclean.review.export import export_patch
 from eigenclean.review.images import LARGE, SMALL
 from eigenclean.review.requests import (
     PAGE_SIZE,
@@ -38,10 +39,13 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def make_app(review: Review, *, reviewer: str) -> ASGIApp:
-    """The application; ``reviewer`` signs the decisions unless the page sends another name."""
+def make_app(review: Review, *, reviewer: str, source: Sequence[str] | None = None) -> ASGIApp:
+    """The application; ``reviewer`` signs the decisions unless the page sends another name.
+
+    ``source`` are the data as words of a command line, for the commands that follow an export.
+    """
     app = Starlette(
-        routes=_Endpoints(review, reviewer).routes(),
+        routes=_Endpoints(review, reviewer, source).routes(),
         exception_handlers={HTTPException: _http_error, Exception: _internal_error},
     )
 
@@ -63,8 +67,9 @@ class _Endpoints:
     Methods that are not coroutines run in a thread each, so that a slow image does not delay a decision.
     """
 
-    def __init__(self, review: Review, reviewer: str) -> None:
+    def __init__(self, review: Review, reviewer: str, source: Sequence[str] | None = None) -> None:
         self._review = review
+        self._source = source
         self._reviewer = reviewer
         self._files = page_files()
         # Neither the run nor its suspects change while the server runs.
@@ -88,6 +93,7 @@ class _Endpoints:
             get("/small/{key}/{row}", self.small_image),
             Route("/api/decisions", self.decide, methods=["POST"]),
             Route("/api/undo", self.undo, methods=["POST"]),
+            Route("/api/export", self.export, methods=["POST"]),
         ]
 
     def page(self, request: Request) -> Response:
@@ -136,6 +142,12 @@ class _Endpoints:
             media_type="application/jsonl",
             headers={"Content-Disposition": 'attachment; filename="patch.jsonl"'},
         )
+
+    def export(self, request: Request) -> Response:
+        try:
+            return _json(export_patch(self._review, self._source))
+        except EigencleanError as error:
+            raise HTTPException(409, str(error)) from None
 
     def large_image(self, request: Request) -> Response:
         return self._image(request, LARGE)

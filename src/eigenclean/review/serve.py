@@ -2,7 +2,7 @@
 
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -26,6 +26,7 @@ def serve(
     reviewer: str | None = None,
     announce: Callable[[str], None],
     ready: Callable[[str], None] = lambda link: None,
+    source: Sequence[str] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -35,12 +36,13 @@ def serve(
         reviewer: who signs the decisions; by default the name of the user.
         announce: called with every new link that opens the page.
         ready: called once with the first link when the server listens.
+        source: the data as words of a command line, for the commands that follow an export.
     """
     name = reviewer_name(reviewer)
     listening = listen(port)
     with listening:
         port = listening.getsockname()[1]
-        app = Guard(make_app(review, reviewer=name), port=port, announce=announce)
+        app = Guard(make_app(review, reviewer=name, source=source), port=port, announce=announce)
         announce(app.link)
         ready(app.link)  # the socket listens already; a connection waits until the server runs
         try:

@@ -2,7 +2,7 @@
 
 import os
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eigenclean.errors import InvalidOption
@@ -54,6 +54,7 @@ def serve_page(
     reviewer: str | None = None,
     browser: bool = False,
     notify: Notify = ignore,
+    source: Sequence[str] | None = None,
 ) -> int:
     """Serve the page until Ctrl-C; return how many suspects are decided by then.
 
@@ -64,6 +65,7 @@ def serve_page(
         reviewer: who signs the decisions; by default the name of the user.
         browser: whether the page is opened in a browser.
         notify: told where the decisions are saved.
+        source: the data as words of a command line, for the commands that follow an export.
     """
     require_server()
     from eigenclean.review.serve import serve
@@ -76,7 +78,7 @@ def serve_page(
             _open_browser(redirect, link)
 
     try:
-        serve(review, port=port, reviewer=reviewer, announce=announce, ready=ready)
+        serve(review, port=port, reviewer=reviewer, announce=announce, ready=ready, source=source)
     finally:
         redirect.unlink(missing_ok=True)
     return review.n_decided()

@@ -50,6 +50,10 @@ export class LocalBackend {
     await this.#refresh();
     return { changes: this.entries.slice(since), seq: this.entries.length, more: false };
   }
+  async export() {
+    const { name } = this.run;
+    return { path: null, next: ["eigenclean patch show patch.jsonl", `eigenclean patch apply ${shellWord(name)} patch.jsonl --in-place`] };
+  }
   async patch() {
     await this.#refresh();
     const { labels, id_kind: idKind, data_hash: hash } = this.run, { id, given, wrong } = this.columns;
@@ -142,4 +146,5 @@ export class LocalBackend {
   #latest() { return new Map(this.entries.map((entry) => [entry.item, entry])); }
 }
 
+const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
 const replaced = (before) => ({ old_state: before?.state ?? "open", old_label: before?.label ?? -1, old_note: before?.note ?? "" });

@@ -3,7 +3,7 @@ import { Chooser } from "./chooser.js";
 import { setUpColumnFilter } from "./column_filter.js";
 import { DecisionQueue } from "./decision_queue.js";
 import { DetailsCache } from "./details_cache.js";
-import { byId, count, download, label, plural, remember, remembered } from "./dom.js";
+import { byId, count, download, label, make, plural, remember, remembered } from "./dom.js";
 import { drawEstimate } from "./estimate_panel.js";
 import { setUpFilters } from "./filters.js";
 import { Grid } from "./grid.js";
@@ -19,6 +19,16 @@ import { VirtualList } from "./virtual_list.js";
 
 // For screen readers.
 const announce = (sentence) => { byId("live").textContent = sentence; };
+// Where the patch went, and what to type next.
+const showExport = ({ path, decisions, next }) => {
+  const copy = "Your browser has downloaded patch.jsonl";
+  byId("notice-text").replaceChildren(
+    make("p", {}, ...(path ? [`${decisions}, written to `, make("code", {}, path), `. ${copy}, too.`] : [`${copy}: look in its folder of downloads.`])),
+    make("p", {}, "To see what would change, and to apply it, type:"),
+    make("pre", { tabindex: "0" }, make("code", {}, next.join("\n"))));
+  byId("notice").hidden = false;
+};
+byId("notice-close").addEventListener("click", () => { byId("notice").hidden = true; byId("export").focus(); });
 // The banner; null hides it.
 const warn = (sentence) => {
   const banner = byId("banner");
@@ -97,8 +107,9 @@ function start(opened) {
   byId("help").addEventListener("click", () => act("help"));
   byId("export").addEventListener("click", async () => {
     try {
+      const exported = await backend.export();
       download("patch.jsonl", await backend.patch());
-      announce("The patch was downloaded.");
+      showExport(exported);
       warn(null);
     } catch (error) { warn(`No patch: ${error.message}.`); }
   });

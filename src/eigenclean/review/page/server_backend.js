@@ -53,6 +53,8 @@ export class ServerBackend {
   async decide(body) { return (await request("/api/decisions", body)).json(); }
   async undo(body) { return (await request("/api/undo", body, SLOW)).json(); }
   async changes(since) { return (await request(`/api/changes?since=${since}`)).json(); }
+  // Writes the patch into the folder of the run; says where it is and what to type next.
+  async export() { return (await request("/api/export", {}, SLOW)).json(); }
   async patch() { return (await request("/api/patch", undefined, SLOW)).text(); }
   largeImage(row) { return `/picture/${this.key}/${row}`; }
   smallImage(row) { return `/small/${this.key}/${row}`; }
