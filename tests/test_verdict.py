@@ -210,7 +210,7 @@ class TestAtomicity:
         writer: Callable[..., None],
         error: type[BaseException],
     ) -> None:
-        monkeypatch.setattr("eigenclean.verdict.pq.write_table", writer)
+        monkeypatch.setattr("pyarrow.parquet.write_table", writer)
         with pytest.raises(error):
             verdict_of(INTS).save(tmp_path / "out")
         assert os.listdir(tmp_path) == []
@@ -226,7 +226,7 @@ class TestAtomicity:
         old = verdict_of(INTS)
         old.save(tmp_path)
         before = {file: (tmp_path / file).read_bytes() for file in os.listdir(tmp_path)}
-        monkeypatch.setattr("eigenclean.verdict.pq.write_table", writer)
+        monkeypatch.setattr("pyarrow.parquet.write_table", writer)
         with pytest.raises(error):
             verdict_of(STRINGS).save(tmp_path)
         assert {file: (tmp_path / file).read_bytes() for file in os.listdir(tmp_path)} == before
@@ -241,7 +241,7 @@ class TestAtomicity:
         def full(*_: object, **__: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("eigenclean.verdict.pq.write_table", full)
+        monkeypatch.setattr("pyarrow.parquet.write_table", full)
         with pytest.raises(
             InvalidOption, match=r"cannot write .*: no space left on the disk of .*; nothing was changed"
         ):

@@ -204,6 +204,10 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         """The upper bound of the score, if it has one."""
         return None
 
+    def _none_probability(self, X: Array, codes: Ints) -> Float64s | None:
+        """P(the sample belongs to none of the classes); None without any such sample."""
+        return None
+
     def _made_by(self, cut: Cut) -> dict[str, Any]:
         """How the scores and probabilities came about, as plain values for the verdict."""
         record: dict[str, Any] = {
@@ -252,6 +256,7 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
             flagged=result.flagged,
             suggestions=self._suggest(features, codes, rows, result.cut) if len(rows) else None,
             made_by=result.made_by,
+            p_none=self._none_probability(features, codes),
         )
 
     def _check(self, X: Any, y: Any) -> tuple[Array, Array]:

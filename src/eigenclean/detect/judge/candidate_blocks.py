@@ -78,9 +78,9 @@ class CandidateBlocks:
     def subsample(self, at_most: int) -> "CandidateBlocks":
         """At most so many rows, as a single block in this process; the same rows in whatever order they come."""
         if self.n <= at_most:
-            return self.single(self._gathered())
+            return self.single(self.gathered())
         if self.sample is None:
-            return self.single(self._gathered().take(np.arange(at_most)))
+            return self.single(self.gathered().take(np.arange(at_most)))
         assert at_most <= MAX_SAMPLE
         rows = self.blocks.from_items(self.sample.first(at_most, len(self.blocks)))
         chosen = [block for block in self.blocks.map(Candidates.take, rows) if len(block)]
@@ -91,7 +91,8 @@ class CandidateBlocks:
         """Standard deviation of the scores of each view."""
         return standard_deviations(*self.total(Candidates.value_moments))
 
-    def _gathered(self) -> Candidates:
+    def gathered(self) -> Candidates:
+        """All rows as one block in this process."""
         return self.blocks.first() if len(self.blocks) == 1 else Candidates.concatenate(list(self.blocks))
 
 

@@ -62,9 +62,11 @@ class JudgeFitter:
         max_rounds: how often class sums are computed at most.
         groups: assigns the rows of groups to folds; None if rows are assigned by their content.
         known: right classes that people have verified; None if there are none.
+        row_map: how rows are prepared for the view `linear`, which is then the only one; None chooses.
 
     Attributes:
         n: number of rows.
+        base: how rows are prepared for the view `linear`; None without features.
         views_left_out: names of views that would fit the data but need all rows in memory.
     """
 
@@ -82,6 +84,7 @@ class JudgeFitter:
         max_rounds: int,
         groups: GroupFolds | None = None,
         known: Blocks[Ints] | None = None,
+        row_map: RowMap | None = None,
     ) -> None:
         self._groups, self._known = groups, known
         self._assign = folds_of_hashes if groups is None else groups.folds
@@ -100,24 +103,31 @@ class JudgeFitter:
         self._chosen = RowSample.of(self._row_hashes, self.n)
         self._row_maps: list[RowMap] = []
         self._moment_names: list[str] = []
-        self._base: RowMap | None = None
-        if names != _ONLY_PROBABILITIES:
+        self.base: RowMap | None = row_map
+        if row_map is not None:
+            self._row_maps, self._moment_names = [row_map], ["linear"]
+        elif names != _ONLY_PROBABILITIES:
             self._prepare_moment_views(RowNormalizer.of_blocks(features, statistics).projected(features, self.n))
 
     def _prepare_moment_views(self, unit: RowNormalizer) -> None:
         """Choose how rows are prepared, by the likelihood of the labels of a sample."""
-        sample, self._base = self._sample(0), unit
+        sample, self.base = self._sample(0), unit
         self._moment_names = [name for name in MOMENT_VIEWS if self._names is None or name in self._names]
         if self._k <= MAX_COMPARED_CLASSES:
-            self._base = choose_row_map(sample, unit)
+            self.base = choose_row_map(sample, unit)
         elif self._names is None:
             self._moment_names = ["linear"]
-        base = self._base
+        base = self.base
         self._row_maps = [base if name == "linear" else choose_kernel(sample, base) for name in self._moment_names]
 
     def view_names(self, fixed_views: Sequence[FixedView]) -> list[str]:
         """Names of all views, in the order of their scores."""
         return [*self._moment_names, *(view.name for view in fixed_views)]
+
+    @property
+    def sample_features(self) -> Array:
+        """Some rows as they are given, the same in whatever order rows come."""
+        return self._sample(0).features
 
     def fit(self, repeat: int) -> FittedRepeat:
         """Fit views and noise model under one assignment of rows to folds."""
@@ -186,7 +196,7 @@ class JudgeFitter:
             None if whole.weight is None else whole.weight[order],
             self._k,
             self._n_folds,
-            RowNormalizer.of(whole.features) if self._base is None else self._base,
+            RowNormalizer.of(whole.features) if self.base is None else self.base,
             None if whole.probabilities is None else whole.probabilities[order],
         )
         wanted = [*fitting_views(*whole.features.shape)] if names is None else [*names]

@@ -16,7 +16,9 @@ The algorithm, of which `JudgeFitter` does the steps 1 to 5:
    If the features are those of a network that was trained on these labels, the alignments of FINE say whether the
    views see the noise at all; if not, they replace the views.
    Few rows are assigned to folds several times, and probabilities are averaged.
-6. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
+6. *Open-set noise.* Groups of rows whose labels look random to every view belong to none of the classes, see
+   `open_set`.
+7. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
 
 Moments are sums over rows, so the same code judges arrays in memory, files larger than memory and Dask clusters.
 """
@@ -43,6 +45,7 @@ from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions, views_disagree
 from eigenclean.detect.judge.in_sample import HIDDEN, AlignmentMargins
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
+from eigenclean.detect.judge.open_set.component import NoneComponent, find_none_component, lower_log_odds
 from eigenclean.detect.judge.repeats import (
     FittedRepeat,
     Repeat,
@@ -92,6 +95,8 @@ class Judge(BlockDetector):
         instance_noise_rate_: expected share of the labels with instance-dependent noise.
         noise_rate_range_: interval of noise rates that the labels leave possible.
         n_rounds_: how often class sums were computed.
+        n_none_clusters_: number of groups of rows that belong to none of the classes. They are looked for if all
+            rows are in memory, `neighbours` is among the views and there are from 4 to 190 classes.
         cautions_: reasons not to believe the numbers, as sentences.
 
     Examples:
@@ -112,11 +117,13 @@ class Judge(BlockDetector):
     instance_noise_rate_: float
     noise_rate_range_: tuple[float, float]
     n_rounds_: int
+    n_none_clusters_: int
     cautions_: list[str]
     glances_ = RenamedAttribute("instance_noise_rate_")
     _repeats: list[Repeat]
     _overall_transition: TransitionMatrix
     _margins: AlignmentMargins | None
+    _none: NoneComponent | None = None
     _groups: Any = None  # of the rows that are being fitted
     _verified: VerifiedLabels | None = None
 
@@ -220,7 +227,17 @@ class Judge(BlockDetector):
         block_scores = self._fit_rows(
             split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole, groups, known
         )
-        return np.concatenate(list(block_scores.scores))
+        scores = np.concatenate(list(block_scores.scores))
+        p_none = self._none_probability(X, codes)
+        if p_none is None:
+            return scores
+        lowered = lower_log_odds(scores, p_none)
+        added = float(np.mean(expit(scores) - expit(lowered)))
+        self.noise_rate_range_ = self.noise_rate_range_[0] + added, min(self.noise_rate_range_[1] + added, 1.0)
+        return lowered
+
+    def _none_probability(self, X: Array, codes: Ints) -> Float64s | None:
+        return None if self._none is None else self._none.probability(self._split_columns(X)[0], codes)
 
     def _split_columns(self, X: Array) -> tuple[Array, Array | None]:
         """The features, and the probabilities in the last columns if there are any."""
@@ -254,7 +271,12 @@ class Judge(BlockDetector):
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]
         scores = self._finish(fits, fitter)
-        self._margins = None
+        self._margins = self._none = None
+        if whole is not None and not self.in_sample:
+            self._none = find_none_component(
+                whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
+            )
+        self.n_none_clusters_ = 0 if self._none is None else self._none.n_clusters
         return self._compare_with_margins(scores, features, codes, weights) if self.in_sample else scores
 
     def _compare_with_margins(
@@ -325,7 +347,8 @@ class Judge(BlockDetector):
         scores = np.empty(len(X))
         for chunk in row_chunks(len(X), 1, block_rows(X)):
             scores[chunk] = log_odds(self._candidates(X[chunk], codes[chunk]), self._models)
-        return scores
+        p_none = self._none_probability(X, codes)
+        return scores if p_none is None else lower_log_odds(scores, p_none)
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         if self._margins is not None:
@@ -354,6 +377,7 @@ class Judge(BlockDetector):
         record["instance_noise_rate"], record["rounds"] = float(self.instance_noise_rate_), self.n_rounds_
         record["views"] = {name: round(weight, 4) for name, weight in self.view_weights_.items()}
         record["noise_rate_range"] = [round(rate, 6) for rate in self.noise_rate_range_]
+        record["none_clusters"] = self.n_none_clusters_
         record["cautions"] = list(self.cautions_)
         if len(self.classes_) <= 100:
             record["transition"] = np.round(self.transition_, 4).tolist()

@@ -1,9 +1,10 @@
-"""Other ways to prepare rows for linear discriminants: standardised columns, and random Fourier features."""
+"""Other ways to prepare rows: standardised columns, random Fourier features, and principal components."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from sklearn.utils.extmath import randomized_svd
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks, working_dtype
 from eigenclean.detect.judge.unit_rows import RowMap
@@ -87,6 +88,37 @@ class FourierFeatures:
         out *= np.sqrt(2.0 / self.n_features)
         out -= np.asarray(self.centre, dtype=dtype)
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalComponents:
+    """The first principal components of prepared rows, where these have more columns.
+
+    Attributes:
+        base: prepares the rows first.
+        components: columns of ``base`` x columns of the result; None if there is nothing to reduce.
+    """
+
+    base: RowMap
+    components: Floats | None
+
+    @classmethod
+    def of(cls, base: RowMap, features: Array, n_components: int) -> "PrincipalComponents":
+        """Fit to some rows."""
+        if base.n_columns <= n_components:
+            return cls(base, None)
+        rows = base.apply(features)
+        return cls(base, randomized_svd(rows, min(n_components, *rows.shape), n_iter=2, random_state=0)[2].T)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the prepared rows."""
+        return self.base.n_columns if self.components is None else self.components.shape[1]
+
+    def apply(self, features: Array, rows: Ints | None = None) -> Floats:
+        """Prepare all rows, or these ``rows``."""
+        prepared = self.base.apply(features, rows)
+        return prepared if self.components is None else prepared @ self.components.astype(prepared.dtype)
 
 
 def typical_distance(rows: Floats) -> float:

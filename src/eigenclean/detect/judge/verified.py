@@ -64,6 +64,7 @@ def judge_verified(
     flagged = np.zeros(len(codes), dtype=bool)
     flagged[open_rows] = rule.flags(p[open_rows], scores[open_rows])
     rows = np.flatnonzero(flagged)
+    p_none = judge._none_probability(features, codes)
     record = rule.record(p, flagged)
     verdict = Verdict.assemble(
         ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
@@ -74,6 +75,7 @@ def judge_verified(
         flagged=flagged,
         suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
         made_by={**result.made_by, "threshold": record["threshold"], "decision": record},
+        p_none=None if p_none is None else np.where(verified.is_decided, 0.0, p_none),
     )
     return replace(
         verdict,

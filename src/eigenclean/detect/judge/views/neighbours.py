@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils.extmath import randomized_svd
 
 from eigenclean.arrays import Array, Bools, Float64s, Floats, Ints
@@ -67,6 +68,12 @@ class Neighbours(FixedView):
             return ViewScores(table)
         outer = range(self._rows.n_folds)
         return ViewScores(table, np.stack([self._vote(near, others & (near_folds != fold)) for fold in outer]))
+
+    def votes(self, table: Floats) -> Float64s:
+        """The counts of the classes among the neighbours of each row, from the log-scores of these rows."""
+        counts = softmax(table.astype(np.float64), axis=1)
+        counts *= N_NEIGHBOURS + _PSEUDO_VOTES + _FLOOR * table.shape[1]
+        return np.maximum(counts - _PSEUDO_VOTES * self._shares - _FLOOR, 0.0)
 
     def _vote(self, near: Ints, allowed: Bools) -> Floats:
         """Log-scores by the votes of the nearest allowed neighbours."""

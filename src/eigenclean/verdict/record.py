@@ -11,19 +11,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
-from eigenclean.files import json_text, parse_json, replacing, write_text
+from eigenclean.files import json_text, parse_json
 from eigenclean.publication import publication, read_together
+from eigenclean.verdict.files import FILE, is_text, write_table, write_verdict
 
-FILE = "verdict.parquet"
-SUMMARY = "summary.json"
-CSV = "verdict.csv"
 _COLUMNS = {  # column in the file: field of the record
     "id": "ids",
     "given_label": "labels",
@@ -38,6 +34,13 @@ _CONSENSUS_COLUMNS = {  # only where rows have labels by several annotators
     "consensus_label": "consensus_label",
     "consensus_confidence": "consensus_confidence",
 }
+_NONE_COLUMNS = {  # only where some samples belong to none of the classes
+    "none_probability": "none_probability",
+    "suggested_action": "suggested_action",
+}
+_OPTIONAL_COLUMNS = {**_CONSENSUS_COLUMNS, **_NONE_COLUMNS}
+_COMPUTED = ("rank", "suggested_action")  # from the other columns
+NONE_THRESHOLD = 0.5  # of P(none), above which the suggestion is to remove the sample
 _OLD_COLUMNS = {"alignment": "score"}  # name up to version 0.1: name since
 _METADATA = b"eigenclean"
 _SHOWN = 10  # rows of the table in a notebook
@@ -59,6 +62,8 @@ class Verdict:
         consensus_label: the most probable label, where several annotators gave labels; ``labels`` are then the
             majority's. None otherwise.
         consensus_confidence: probability that it is right.
+        none_probability: probability that the sample belongs to none of the classes (open-set noise). None if such
+            samples were not looked for, or there are none.
 
     >>> verdict = Verdict(
     ...     ids=np.arange(3), labels=np.array([0, 0, 1]), score=np.array([0.9, 0.2, 0.8]),
@@ -81,6 +86,7 @@ class Verdict:
     made_by: Mapping[str, Any] | str = "unknown"
     consensus_label: Array | None = None
     consensus_confidence: Floats | None = None
+    none_probability: Floats | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.made_by, str):
@@ -105,18 +111,24 @@ class Verdict:
         suggestions: tuple[Ints, Floats] | None,
         made_by: Mapping[str, Any],
         consensus: tuple[Ints, Floats] | None = None,
+        p_none: Floats | None = None,
     ) -> "Verdict":
         """The verdict on rows with the labels ``classes[codes]``.
 
         ``suggestions`` are, for the flagged rows in order, the code of another class and its probability given that
         the label is wrong. The confidence in a suggestion is that probability times P(label wrong). A row that is
         not flagged keeps its label and P(right). None will do if no row is flagged. ``consensus`` are, for all
-        rows, the code of the class that several annotators' labels come to, and its probability.
+        rows, the code of the class that several annotators' labels come to, and its probability. ``p_none`` is the
+        probability that the sample belongs to no class; where it is high, no other label is suggested.
         """
         suggested, confidence = codes.copy(), p_clean.copy()
         if suggestions is not None:
             suggested[flagged], given_wrong = suggestions
-            confidence[flagged] = (1.0 - p_clean[flagged]) * given_wrong
+            other = 1.0 - p_clean if p_none is None else np.maximum(1.0 - p_clean - p_none, 0.0)
+            confidence[flagged] = other[flagged] * given_wrong
+        if p_none is not None:
+            none = p_none > NONE_THRESHOLD
+            suggested[none], confidence[none] = codes[none], p_clean[none]
         return cls(
             ids=ids,
             labels=classes[codes],
@@ -128,6 +140,7 @@ class Verdict:
             made_by=made_by,
             consensus_label=None if consensus is None else classes[consensus[0]],
             consensus_confidence=None if consensus is None else consensus[1],
+            none_probability=p_none,
         )
 
     def __len__(self) -> int:
@@ -148,6 +161,25 @@ class Verdict:
     def n_flagged(self) -> int:
         """How many labels look wrong."""
         return int(np.count_nonzero(self.flagged))
+
+    @property
+    def is_none(self) -> Bools:
+        """True where the sample probably belongs to none of the classes."""
+        if self.none_probability is None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(self.none_probability > NONE_THRESHOLD)
+
+    @property
+    def n_none(self) -> int:
+        """How many samples probably belong to none of the classes."""
+        return int(np.count_nonzero(self.is_none))
+
+    @property
+    def suggested_action(self) -> Array:
+        """What to do with each sample: "keep", "relabel" (with the suggested label) or "remove"."""
+        action = np.where(self.flagged, "relabel", "keep")
+        action[np.asarray(self.flagged, dtype=bool) & self.is_none] = "remove"
+        return action
 
     @property
     def noise_rate(self) -> float:
@@ -193,6 +225,7 @@ class Verdict:
             "n_samples": len(self),
             "n_classes": len(per_class),
             "n_flagged": self.n_flagged,
+            "n_none": self.n_none,
             "estimated_noise_rate": self.noise_rate,
             "method": self.method,
             "parameters": self._made_by.get("parameters", {}),
@@ -207,8 +240,9 @@ class Verdict:
         """
         columns = {name: pa.array(getattr(self, field)) for name, field in _COLUMNS.items() if name != "rank"}
         columns["rank"] = pa.array(self.rank if rank is None else rank)
-        for name, field in _CONSENSUS_COLUMNS.items():
-            if getattr(self, field) is not None:
+        absent = _NONE_COLUMNS if self.none_probability is None else {}
+        for name, field in _OPTIONAL_COLUMNS.items():
+            if name not in absent and getattr(self, field) is not None:
                 columns[name] = pa.array(getattr(self, field))
         metadata = json.dumps(self._made_by, ensure_ascii=False).encode()
         return pa.table(columns).replace_schema_metadata({_METADATA: metadata})
@@ -291,28 +325,6 @@ class Verdict:
         return self.made_by
 
 
-class RowGroups:
-    """Writes a verdict in groups of rows, one after the other, to a new file; used as a context manager."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = path
-        self._writer: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> "RowGroups":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def write(self, rows: Verdict, rank: Ints) -> None:
-        """Append one group of rows, with their ranks in the whole verdict."""
-        table = rows.to_frame(rank)
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(str(self._path), table.schema)
-        self._writer.write_table(table)
-
-
 def ranks(p_clean: Floats, score: Floats) -> Ints:
     """1 for the worst label, n for the best; the raw score breaks ties of the probability.
 
@@ -329,45 +341,6 @@ def join(tables: Sequence[pa.Table]) -> Verdict:
     return _from_table(pa.concat_tables(tables))
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table of `Verdict.to_frame` as a Parquet file, whole or not at all."""
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary)
-
-
-# What a spreadsheet takes for a formula and carries out, after characters that it does not see.
-_FORMULA = r"^([\pZ\pC]*[=+\-@＝＋－＠]|[\t\r\n])"
-
-
-def write_csv(table: pa.Table, path: Path, *, byte_order_mark: bool = False) -> None:
-    """Write a table as CSV in which no cell is a formula, whole or not at all; the exact values are in the Parquet
-    file.
-
-    Text that a spreadsheet would evaluate gets an apostrophe before it. With ``byte_order_mark``, spreadsheets read
-    the file as UTF-8.
-    """
-    columns = {
-        name: pc.replace_substring_regex(column, _FORMULA, r"'\1") if _is_text(column.type) else column
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(b"\xef\xbb\xbf" * byte_order_mark)
-        pyarrow.csv.write_csv(pa.table(columns), file)
-
-
-def write_verdict(
-    verdict: Verdict, folder: Path, summary: str, *, csv: bool = False, written: Path | None = None
-) -> None:
-    """Write the files of `Verdict.save` into the empty folder of a `publication`."""
-    if written is None:
-        pq.write_table(verdict.to_frame(), folder / FILE)
-    else:
-        os.replace(written, folder / FILE)
-    if csv:
-        write_csv(verdict.to_frame(), folder / CSV)
-    write_text(folder / SUMMARY, summary)
-
-
 def _with_new_names(table: pa.Table) -> pa.Table:
     """A table with the column names of today; files of earlier versions stay readable."""
     names = [_OLD_COLUMNS.get(name, name) for name in table.column_names]
@@ -377,8 +350,8 @@ def _with_new_names(table: pa.Table) -> pa.Table:
 def _from_table(table: pa.Table) -> Verdict:
     made_by = parse_json((table.schema.metadata or {}).get(_METADATA, b'{"method": "unknown"}'))
     fields = {field: _to_numpy(table.column(name)) for name, field in _COLUMNS.items() if field != "rank"}
-    present = [name for name in _CONSENSUS_COLUMNS if name in table.column_names]
-    fields |= {_CONSENSUS_COLUMNS[name]: _to_numpy(table.column(name)) for name in present}
+    present = [name for name in _OPTIONAL_COLUMNS if name in table.column_names and name not in _COMPUTED]
+    fields |= {_OPTIONAL_COLUMNS[name]: _to_numpy(table.column(name)) for name in present}
     text = dict.fromkeys(("labels", "suggested", "consensus_label"), "biufU")
     kinds = {"flagged": "b", "ids": "iufU", **text}
     if not isinstance(made_by, dict) or any(v.dtype.kind not in kinds.get(k, "fiu") for k, v in fields.items()):
@@ -387,10 +360,6 @@ def _from_table(table: pa.Table) -> Verdict:
 
 
 def _to_numpy(column: "pa.ChunkedArray[Any]") -> Array:
-    if _is_text(column.type):
+    if is_text(column.type):
         return np.array(column.to_pylist(), dtype=np.str_)
     return np.asarray(column.to_numpy())
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

@@ -1,0 +1,176 @@
+"""P(none): the probability that a sample belongs to none of the classes.
+
+1. *Seeds* are rows whose neighbours have labels of all classes, see `evidence`.
+2. Seeds are clustered. A cluster counts if the views do not predict the labels in it: samples of no class come in
+   groups too, of the classes that nobody named.
+3. The clusters are further classes of linear discriminants with a noise model of their own, on the same folds. It
+   finds rows that are like the seeds but have no flat neighbourhood, and gives up seeds that are not.
+4. P(none | x) is the sum over these classes. The given label changes it: a label at random is as probable as its
+   class is frequent, one of a sample of a class is mostly the right one.
+
+Without a cluster that counts there is no component, and verdicts are what they are without it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from eigenclean.arrays import Array, Float64s, Floats, Ints, row_chunks
+from eigenclean.detect.blocks import Blocks, block_rows, split_rows
+from eigenclean.detect.folds import canonical_order, content_hash
+from eigenclean.detect.group_folds import GroupFolds
+from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
+from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
+from eigenclean.detect.judge.open_set.evidence import Predictions, flat_rows
+from eigenclean.detect.judge.repeats import FittedRepeat, Repeat
+from eigenclean.detect.judge.row_maps import PrincipalComponents
+from eigenclean.detect.judge.views.neighbours import N_NEIGHBOURS, Neighbours
+
+MIN_CLASSES = 4  # where few classes overlap, all labels occur too
+MAX_CLUSTERS = 10
+SEEDS_PER_CLUSTER = 25
+MIN_CLUSTER = 8
+MIN_SEEDS = 10
+MAX_SEEDS = 0.5  # of all rows: with more, the features say too little
+MIN_PREDICTED = 0.1  # how much better than chance the labels of other rows must be predicted
+N_COMPONENTS = 128  # rows with more columns are projected
+
+
+@dataclass(frozen=True, eq=False)
+class NoneComponent:
+    """What was learned about samples of no class.
+
+    Attributes:
+        repeat: discriminants and noise model of the classes, and of the clusters after them.
+        transition: K x K, P(given label | right label).
+        shares: of the classes among the given labels.
+    """
+
+    repeat: Repeat
+    transition: Float64s
+    shares: Float64s
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of samples of no class."""
+        return self.repeat.discriminants[0].n_classes - len(self.shares)
+
+    def probability(self, features: Array, codes: Ints) -> Float64s:
+        """P(none | x, given label) of rows; those of fit are judged out of sample."""
+        p, k = np.empty(len(features)), len(self.shares)
+        for chunk in row_chunks(len(features), 1, block_rows(features)):
+            given = codes[chunk]
+            table = mean_prior(self.repeat.model, self.repeat.candidates(features[chunk], given, None))
+            none = table[k:].sum(axis=0) * self.shares[given]
+            some = (table[:k] * self.transition[:, given]).sum(axis=0)
+            p[chunk] = none / np.maximum(none + some, 1e-300)
+        return p
+
+
+def find_none_component(
+    whole: WholeRows,
+    fit: FittedRepeat,
+    row_fitter: JudgeFitter,
+    transition: Float64s,
+    *,
+    max_rounds: int,
+    groups: GroupFolds | None,
+    known: Blocks[Ints] | None,
+) -> NoneComponent | None:
+    """Look for samples of no class among rows in memory that were judged with the view `neighbours`.
+
+    Args:
+        whole: the rows.
+        fit: how they were judged.
+        row_fitter: what fitted it.
+        transition: K x K, P(given label | right label).
+        max_rounds: how often class sums are computed at most.
+        groups: assigns the rows of groups to folds; None if rows are assigned by their content.
+        known: right classes that people have verified; None if there are none.
+    """
+    views = fit.repeat.fixed_views
+    k = len(transition)
+    if not MIN_CLASSES <= k <= MAX_DENSE_CLASSES - MAX_CLUSTERS or not fit.predicts or row_fitter.base is None:
+        return None
+    number = next((i for i, view in enumerate(views) if isinstance(view, Neighbours)), None)
+    if number is None:
+        return None
+    view = views[number]
+    assert isinstance(view, Neighbours)
+    candidates = fit.candidates.gathered()
+    counts = np.bincount(whole.codes, whole.weight, k)
+    shares = counts / counts.sum()
+    flat = flat_rows(view.votes(candidates.values[len(fit.repeat.row_maps) + number].T), shares, N_NEIGHBOURS)
+    if whole.weight is not None:
+        flat &= whole.weight > 0
+    seeds = np.flatnonzero(flat)
+    if not MIN_SEEDS <= len(seeds) <= MAX_SEEDS * len(flat):
+        return None
+    probabilities = mean_prior(fit.repeat.model, candidates)
+    level = float(probabilities[whole.codes[~flat], np.flatnonzero(~flat)].mean(dtype=np.float64))
+    predictions = Predictions(probabilities, whole.codes, shares, level)
+    if level - predictions.chance < MIN_PREDICTED:
+        return None
+
+    order = canonical_order(content_hash(whole.features[seeds]), whole.codes[seeds])
+    seeds = seeds[order]  # the same clusters in whatever order the rows come
+    row_map = PrincipalComponents.of(row_fitter.base, row_fitter.sample_features, N_COMPONENTS)
+    clusters = _clusters(row_map.apply(whole.features, seeds), len(seeds) // SEEDS_PER_CLUSTER)
+    extended, n_clusters = whole.codes.copy(), 0
+    for cluster in range(int(clusters.max()) + 1):
+        rows = seeds[clusters == cluster]
+        if len(rows) >= MIN_CLUSTER and predictions.look_random(rows):
+            extended[rows] = k + n_clusters
+            n_clusters += 1
+    if not n_clusters:
+        return None
+
+    n_rows = block_rows(whole.features)
+    fitter = JudgeFitter(
+        split_rows(whole.features, n_rows),
+        split_rows(extended, n_rows),
+        None if whole.weight is None else split_rows(whole.weight, n_rows),
+        None,
+        names=("linear",),
+        k=k + n_clusters,
+        n_features=whole.features.shape[1],
+        n_folds=fit.repeat.n_folds,
+        max_rounds=max_rounds,
+        groups=groups,
+        known=known,
+        row_map=row_map,
+    )
+    component = NoneComponent(fitter.fit(fit.repeat.number).repeat, transition, shares)
+    called = np.flatnonzero(component.probability(whole.features, whole.codes) > 0.5)
+    return component if len(called) and predictions.look_random(called) else None
+
+
+def lower_log_odds(log_odds: Float64s, p_none: Float64s) -> Float64s:
+    """Log-odds of P·(1 − P(none)), from the log-odds of P.
+
+    >>> lower_log_odds(np.array([0.0, 0.0]), np.array([0.0, 0.5])).round(3)
+    array([ 0.   , -1.099])
+    """
+    p = np.clip(p_none, 1e-300, 1.0 - 1e-12)
+    return np.asarray(log_odds + np.log1p(-p) - np.logaddexp(0.0, log_odds + np.log(p)))
+
+
+def mean_prior(averaged: AveragedNoiseModel, candidates: Candidates) -> Floats:
+    """P(y | x) of all classes, K x n, a mean over the noise models."""
+    total = averaged.weights[0] * averaged.models[0].prior(candidates)
+    for weight, model in zip(averaged.weights[1:], averaged.models[1:], strict=True):
+        total += weight * model.prior(candidates)
+    return np.asarray(total)
+
+
+def _clusters(rows: Floats, n_clusters: int) -> Ints:
+    """The cluster of each row, by k-means."""
+    from sklearn.cluster import kmeans_plusplus
+
+    rows = rows.astype(np.float64)
+    n_clusters = min(max(n_clusters, 1), MAX_CLUSTERS)
+    start, _ = kmeans_plusplus(rows, n_clusters, random_state=0)
+    _, numbers = kmeans2(rows, start, iter=50, minit="matrix", missing="warn")
+    return np.asarray(numbers)
