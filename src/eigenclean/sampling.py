@@ -4,6 +4,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools, ClassRows, Ints, encode_labels
 from eigenclean.errors import InvalidOption
+from eigenclean.seeds import tagged_generator
 
 
 def balanced_subset(labels: Array, size: int, *, n_classes: int, seed: int, by: str = "balanced subset") -> Ints:
@@ -27,7 +28,7 @@ def balanced_subset(labels: Array, size: int, *, n_classes: int, seed: int, by: 
         raise InvalidOption(f"{by}: subset must be a number of rows from 1, got {size!r}")
     if type(seed) is not int or seed < 0:
         raise InvalidOption(f"{by}: seed must be an integer from 0, got {seed!r}")
-    rng = np.random.default_rng(seed)
+    rng = tagged_generator(seed, "balanced subset")
     order = rng.permutation(len(labels))
     shuffled = labels[order]
     by_class = np.argsort(shuffled, kind="stable")
@@ -50,7 +51,7 @@ def held_out(labels: Array, fraction: float, random_state: int = 0) -> Bools:
     if not 0 <= fraction < 1:
         raise InvalidOption(f"split: fraction must be from 0 to below 1, got {fraction}")
     classes, codes = encode_labels(labels)
-    rng = np.random.default_rng(random_state)
+    rng = tagged_generator(random_state, "held out")
     groups, mask = ClassRows.of(codes, len(classes)), np.zeros(len(labels), dtype=bool)
     for k in range(len(classes)):
         rows = rng.permutation(groups[k])

@@ -51,7 +51,7 @@ def add_noise(
         **options: the fields of the noise, such as ``inclusive=False`` for symmetric.
 
     >>> add_noise(["cat", "dog", "cat", "dog"], "pair", rate=0.5)
-    array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
+    array(['dog', 'dog', 'cat', 'cat'], dtype='<U3')
     """
     return corrupt(
         labels, kind, rate, random_state=random_state, features=features, classes=classes, **options

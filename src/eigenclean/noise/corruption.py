@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from eigenclean.arrays import Array, Ints, check_labels, encode_labels, preview
 from eigenclean.errors import InvalidData, InvalidOption, TooFewSamples
 from eigenclean.noise.base import Noise
+from eigenclean.seeds import tagged_generator
 from eigenclean.truth import Truth
 
 
@@ -97,7 +98,7 @@ def _locate_given(labels: Array, classes: ArrayLike) -> tuple[Array, Ints]:
 
 def _generator(random_state: Any) -> np.random.Generator:
     try:
-        return np.random.default_rng(random_state)
+        return tagged_generator(random_state, "noise")
     except (TypeError, ValueError):
         raise InvalidOption(
             f"add_noise: random_state must be an integer from 0, a numpy Generator or None, got {random_state!r}"

@@ -15,6 +15,7 @@ from eigenclean.features.embedding import Skipped
 from eigenclean.features.source import EmbeddedSource
 from eigenclean.names import check_name
 from eigenclean.nets import NETS, make_net, standardises, takes_images
+from eigenclean.seeds import tagged_generator
 from eigenclean.sources import Source
 from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.raw import RawSource
@@ -105,7 +106,7 @@ def trained_features(
         features, _ = network_outputs(engine.networks[0], engine.pool, features=True)
         assert features is not None
         return np.asarray(features.float().cpu().numpy())
-    fold = np.random.default_rng(seed).permutation(len(codes)) % folds
+    fold = tagged_generator(seed, "folds").permutation(len(codes)) % folds
     table, whole = np.empty((len(codes), len(classes)), dtype=np.float32), make_pool(None)
     for number in range(folds):
         left_out = np.flatnonzero(fold == number)

@@ -18,6 +18,7 @@ from eigenclean.nets import NETS, standardises, takes_images
 from eigenclean.noise import Corruption, corrupt, parse_noise
 from eigenclean.noise.instance import Instance
 from eigenclean.sampling import held_out
+from eigenclean.seeds import tagged_generator
 from eigenclean.sources import LazyImages, Source
 from eigenclean.sources.raw import RawSource
 from eigenclean.sources.relabel import ReviewedLabels
@@ -219,7 +220,7 @@ def _corrupted(
         return None
     noise = parse_noise(options.noise)
     features = inputs[rows].reshape(len(rows), -1) if isinstance(noise, Instance) else None
-    seed = options.seed if learned else np.random.default_rng([options.seed, 1])
+    seed = options.seed if learned else tagged_generator(options.seed, "noise of the validation samples")
     return corrupt(data.labels[rows], noise, random_state=seed, features=features, classes=np.unique(data.labels))
 
 

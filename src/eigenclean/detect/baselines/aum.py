@@ -10,6 +10,7 @@ from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.detect.baselines.head import LinearHead, LogitDetector, margins
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.folds import content_folds
+from eigenclean.seeds import tagged_generator
 
 _KEYS = 1 << 31
 _RUNS = 2
@@ -84,7 +85,7 @@ class AUM(LogitDetector):
     def _threshold_runs(self, X: Array, codes: Ints, weight: Float64s | None, shrinkage: float) -> list["_Run"]:
         """One run for each set of threshold samples; equal rows are in the same set, so the second may be empty."""
         k = len(self.classes_)
-        self._multiplier = int(np.random.default_rng(self.random_state).integers(_KEYS)) | 1
+        self._multiplier = int(tagged_generator(self.random_state, "threshold samples").integers(_KEYS)) | 1
         keys = self._keys(X)
         weighted = np.ones(len(X), dtype=bool) if weight is None else weight > 0
         ordered, size = np.sort(keys[weighted]), max(1, int(weighted.sum()) // max(k, _MIN_RATIO))

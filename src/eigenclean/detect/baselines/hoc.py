@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 
 from eigenclean.arrays import Float64s, Ints
+from eigenclean.seeds import tagged_generator
 
 _THIRD_ORDER = 30  # up to this many classes, triples of labels are counted
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
@@ -72,7 +73,7 @@ def estimate_noise(
     >>> bool(np.abs(estimate_noise(triples, 2).transition - T).max() < 0.03)
     True
     """
-    counts = _consensus(triples, n_classes, draws, draw_size, np.random.default_rng(random_state))
+    counts = _consensus(triples, n_classes, draws, draw_size, tagged_generator(random_state, "triples"))
     targets = [_SymmetrisedTable.of(count) for count in counts[: 3 if n_classes <= _THIRD_ORDER else 2]]
     logits = 5.0 * np.eye(n_classes + 1, n_classes) - 1.0  # the last row is p's, equal for all classes
     logits[-1] = 0.0

@@ -35,6 +35,7 @@ from eigenclean.detect.value_range import is_in_range, largest_magnitude
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.moments import ClassMoments, class_vector, top_eigenpair
 from eigenclean.progress import track
+from eigenclean.seeds import tagged_generator
 
 Score = Literal["abs_cos", "sq_cos", "abs_raw", "sq_raw"]
 SCORES: tuple[Score, ...] = ("abs_cos", "sq_cos", "abs_raw", "sq_raw")
@@ -226,7 +227,7 @@ class FINE(BlockDetector):
 
     def _pairs_of_rows(self, data: ClassBlocks, weights: Blocks[Float64s] | None) -> tuple[Float64s, Float64s]:
         """Class vectors from the rows of each class that have a positive weight, or from a subset of them."""
-        rng = np.random.default_rng(self.random_state)
+        rng = tagged_generator(self.random_state, "subset")
         by_class = [None] * data.k if weights is None else data.split_by_class(np.concatenate(list(weights)))
         sizes = data.sizes.tolist()
         chosen = [

@@ -11,6 +11,7 @@ from eigenclean.metrics.class_eigenvectors.class_features import ClassFeatures
 from eigenclean.metrics.class_eigenvectors.eigenpairs import largest_eigenpairs
 from eigenclean.metrics.record import Record
 from eigenclean.moments import top_eigenpair
+from eigenclean.seeds import tagged_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def alignment_heatmap(
     if n_angles < 1 or n_planes < 1:
         raise InvalidOption(f"{by}: n_angles and n_planes must be at least 1, got {n_angles} and {n_planes}")
     data = ClassFeatures.of(features, labels, is_clean, by=by)
-    rng = np.random.default_rng(random_state)
+    rng = tagged_generator(random_state, "planes")
     angles = 2 * np.pi * np.arange(n_angles) / n_angles
     values, spread = np.full((2, len(data), n_angles), np.nan)
     summary = np.full((len(data), 3), np.nan)

@@ -11,6 +11,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.metrics.class_eigenvectors.class_features import ClassFeatures
 from eigenclean.metrics.record import Record
 from eigenclean.moments import top_eigenpair
+from eigenclean.seeds import tagged_generator
 
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -60,7 +61,7 @@ def fraction_curve(
     if draws < 1:
         raise InvalidOption(f"{by}: draws must be at least 1, got {draws}")
     data = ClassFeatures.of(features, labels, by=by)
-    rng = np.random.default_rng(random_state)
+    rng = tagged_generator(random_state, "fractions")
     cosines = np.empty((len(fractions), draws, len(data)))
     sizes: Ints = np.empty((len(fractions), len(data)), dtype=np.intp)
     for k, (block, _) in enumerate(data):

@@ -10,6 +10,7 @@ from eigenclean.detect.baselines.crust import CORESETS, greedy_medoids
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.names import check_name
+from eigenclean.seeds import tagged_generator
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory, Selector
 
@@ -63,7 +64,7 @@ class Crust(Selector):
         classes, codes = encode_labels(evidence.labels)
         gradients[np.arange(len(codes)), codes] -= 1.0
         weight = np.zeros(len(codes))
-        rng = np.random.default_rng([self.seed, epoch])
+        rng = tagged_generator([self.seed, epoch], "blocks")
         groups = ClassRows.of(codes, len(classes))
         for k in range(len(classes)):
             if self.coreset == "row-sums":

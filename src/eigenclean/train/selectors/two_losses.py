@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from eigenclean.arrays import Float64s, Ints, encode_labels
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
+from eigenclean.seeds import tagged_generator
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.averaged_losses import loss_mixture, scaled_to_unit
 from eigenclean.train.selectors.base import Memory, Selector
@@ -69,7 +70,7 @@ class TwoLosses(Selector):
 
     def _trust(self, p_given: Float64s, p_predicted: Float64s, epoch: int) -> Float64s:
         """Weight of the given label in each target; the remainder is the weight of the prediction."""
-        random = np.random.default_rng([self.seed, epoch]).random(len(p_given))
+        random = tagged_generator([self.seed, epoch], "trust").random(len(p_given))
         return np.where(p_given > self.threshold, 1.0, np.where(p_predicted > self.threshold, 0.0, random))
 
 

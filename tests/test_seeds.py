@@ -1,0 +1,39 @@
+"""Seeds: the library draws other numbers than a user who has the same seed."""
+
+import numpy as np
+import pytest
+
+from eigenclean import add_noise
+from eigenclean.errors import InvalidOption
+from eigenclean.sampling import held_out
+from eigenclean.seeds import tagged_generator
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_spread_over_a_split_with_the_same_seed(seed: int) -> None:
+    labels = np.arange(8000) % 10
+    for kind, rate in (("symmetric", 0.2), ("pair", 0.2), ("asymmetric", 0.4)):
+        wrong = add_noise(labels, kind, rate=rate, random_state=seed) != labels
+        order = np.random.default_rng(seed).permutation(len(labels))
+        quarters = [float(wrong[rows].mean()) for rows in np.array_split(order, 4)]
+        assert max(quarters) - min(quarters) < 0.05
+
+
+def test_noise_and_hold_out_of_one_seed_have_nothing_in_common() -> None:
+    labels = np.arange(8000) % 10
+    wrong = add_noise(labels, "symmetric", rate=0.5, random_state=3) != labels
+    mask = held_out(labels, 0.25, random_state=3)
+    assert abs(wrong[mask].mean() - wrong[~mask].mean()) < 0.05
+
+
+def test_generators_are_taken_as_they_are_and_seeds_are_tagged() -> None:
+    own = np.random.default_rng(1)
+    assert tagged_generator(own, "noise") is own
+    draws = {tag: tagged_generator(0, tag).integers(0, 1 << 40) for tag in ("noise", "folds", "subset")}
+    assert len({*draws.values(), np.random.default_rng(0).integers(0, 1 << 40)}) == 4
+    assert tagged_generator(0, "noise").integers(0, 1 << 40) == draws["noise"]
+    assert tagged_generator(None, "noise").integers(0, 1 << 40) != tagged_generator(None, "noise").integers(
+        0, 1 << 40
+    )
+    with pytest.raises(InvalidOption, match="random_state must be an integer from 0"):
+        add_noise([0, 1], random_state=-1)
