@@ -15,6 +15,7 @@ from eigenclean.errors import EigencleanWarning, InvalidOption, MissingExtra, To
 from eigenclean.metrics import detection_quality
 from eigenclean.noise import corrupt
 from eigenclean.progress import track
+from eigenclean.seeds import tagged_generator
 from eigenclean.verdict import Verdict
 
 SHARE = 0.05
@@ -85,7 +86,8 @@ def plant(labels: Array, share: float = SHARE, seed: int = 0) -> Planted:
     (10, True)
     """
     check_share(share)
-    corrupted = corrupt(labels, "symmetric", share, random_state=seed, inclusive=False)
+    # Another tag than the noise has: data that were corrupted with this seed get their planted errors in other rows.
+    corrupted = corrupt(labels, "symmetric", share, random_state=tagged_generator(seed, "self-test"), inclusive=False)
     wrong = ~corrupted.truth.is_clean(corrupted.labels)
     if not wrong.any():
         raise TooFewSamples(

@@ -11,6 +11,7 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.errors import InvalidData
 from eigenclean.metrics import alignment_heatmap, eigenvalue_spectrum, eigenvector_shift, fraction_curve
 from eigenclean.report import figures
+from eigenclean.seeds import tagged_generator
 from eigenclean.train import Callback
 from eigenclean.truth import Truth
 
@@ -95,4 +96,4 @@ def _sample_rows(n: int) -> Array:
     """All rows, or a random sample of ``_MAX_SAMPLES``, in ascending order."""
     if n <= _MAX_SAMPLES:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _MAX_SAMPLES, replace=False))
+    return np.sort(tagged_generator(0, "eigenvector rows").choice(n, _MAX_SAMPLES, replace=False))

@@ -13,6 +13,7 @@ from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
 from eigenclean.files import reading_arrays
 from eigenclean.noise import Noise, corrupt, parse_noise
+from eigenclean.seeds import tagged_generator
 from eigenclean.sources import Source, open_source
 from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
@@ -106,7 +107,7 @@ def _texts(source: str, people: str | None, folder: Path | None, seed: int, most
     texts = load_banking77(folder, source)
     is_test = held_out(texts.labels, _TEST_SHARE, random_state=seed)
     rows = np.flatnonzero(~is_test)
-    rows = np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])
+    rows = np.sort(tagged_generator(seed, "rows").permutation(rows)[:most])
     labels = texts.labels[rows]
     return Case(texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test]))
 
@@ -114,7 +115,7 @@ def _texts(source: str, people: str | None, folder: Path | None, seed: int, most
 def _hundred(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
     """Features of CIFAR-100's images: some to learn from, drawn by the seed, and all of those to test on."""
     train, labels, test, test_labels = _read_cifar100(data_file(folder, "cifar100_lite1_25k.npz"))
-    rows = np.sort(np.random.default_rng([seed, 1]).permutation(len(labels))[:most])
+    rows = np.sort(tagged_generator(seed, "rows").permutation(len(labels))[:most])
     return Case(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
 
 
@@ -150,7 +151,7 @@ def _split_and_corrupt(whole: Case, noise: Noise | None, seed: int, validated: b
     for number, rows in enumerate((np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))):
         inputs, labels = take_rows(whole.inputs, rows), whole.labels[rows]
         if noise is not None and len(rows):
-            rng = np.random.default_rng([seed, number])
+            rng = tagged_generator([seed, number], "noise")
             pixels = _rows_of(inputs) if noise.name == "instance" else None
             labels = corrupt(right[rows], noise, random_state=rng, features=pixels, classes=classes).labels
         splits.append((inputs, labels))

@@ -14,6 +14,7 @@ from eigenclean.detect.fine.eigenvectors import weighted_class_sums
 from eigenclean.detect.folds import content_hash
 from eigenclean.errors import InvalidOption
 from eigenclean.progress import track
+from eigenclean.seeds import tagged_generator
 
 
 class MCD(BlockDetector):
@@ -173,7 +174,7 @@ class MCD(BlockDetector):
 
 def _random_keys(X: Array, random_state: int | None) -> Float64s:
     """A random number for each row that depends on its values alone, so that the order of rows does not matter."""
-    mixed = content_hash(X, random_state)
+    mixed = content_hash(X, int(tagged_generator(random_state, "random keys").integers(1 << 31)))
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.asarray(mixed >> np.uint64(11), dtype=np.float64)
 

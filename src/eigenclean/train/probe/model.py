@@ -9,6 +9,7 @@ import numpy as np
 from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.detect.judge.row_maps import StandardizedColumns, typical_distance
 from eigenclean.detect.judge.unit_rows import RowMap, RowNormalizer
+from eigenclean.seeds import tagged_generator
 from eigenclean.train.probe.ridge import RidgeFit, RidgeHead, fit_ridge
 from eigenclean.train.probe.rows import FourierRows, describe_rows, rows_from
 from eigenclean.train.probe.stacking import Stack, fit_stack
@@ -158,7 +159,7 @@ def _fit_kernel(features: Array, base: RowMap, shares: Float64s, weight: Float64
 def _sample(n: int) -> Any:
     if n <= _TRIAL_ROWS:
         return slice(None)
-    return np.sort(np.random.default_rng(0).choice(n, _TRIAL_ROWS, replace=False))
+    return np.sort(tagged_generator(0, "trial rows").choice(n, _TRIAL_ROWS, replace=False))
 
 
 def _without_idle(

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from eigenclean.arrays import Float64s
+from eigenclean.seeds import tagged_generator
 
 _PENALTY = 1e-3  # of the class offsets and, much less, of the scales
 _MAX_SAMPLE = 20_000  # a handful of numbers is estimated
@@ -36,7 +37,7 @@ def fit_stack(scores: list[Float64s], shares: Float64s, weight: Float64s) -> Sta
     With one head this is a temperature: its scores become calibrated probabilities.
     """
     if len(weight) > _MAX_SAMPLE:
-        rows = np.random.default_rng(0).choice(len(weight), _MAX_SAMPLE, replace=False)
+        rows = tagged_generator(0, "stacking rows").choice(len(weight), _MAX_SAMPLE, replace=False)
         scores, shares, weight = [each[rows] for each in scores], shares[rows], weight[rows]
     spreads = np.array([max(float(each.std()), 1e-12) for each in scores])
     inputs = [each / spread for each, spread in zip(scores, spreads, strict=True)]

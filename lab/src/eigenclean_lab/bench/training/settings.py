@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Ints
 from eigenclean.noise import Noise, corrupt, make_noise
+from eigenclean.seeds import tagged_generator
 from eigenclean.train import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality.data.embeddings import load_cifar10
@@ -119,7 +120,7 @@ def _sample(inputs: Array, labels: Array, most: int, seed: int) -> tuple[Array, 
 
 def _draw(rows: Ints, most: int, seed: int) -> Ints:
     """At most so many of the rows, in order; drawn from another stream of random numbers than the noise."""
-    return np.sort(np.random.default_rng([seed, 1]).permutation(rows)[:most])
+    return np.sort(tagged_generator(seed, "rows").permutation(rows)[:most])
 
 
 _MAKERS: dict[str, Callable[[TrainingSetting, Path | None, int, int], TrainingCase]] = {
