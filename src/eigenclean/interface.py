@@ -46,6 +46,7 @@ EXTENSION_MODULES = (
     "eigenclean.names",
     "eigenclean.nets",
     "eigenclean.progress",
+    "eigenclean.seeds",
     "eigenclean.tables",
     "eigenclean.threads",
     "eigenclean.train.selectors",

@@ -22,7 +22,7 @@ def judged(cli: Cli, tmp_path: Path) -> Path:
     """The folder of a run on three separate classes with a fifth of the labels wrong."""
     right = np.arange(240) % 3
     features = np.random.default_rng(0).normal(size=(240, 5)) + 6 * np.eye(3, 5)[right]
-    np.savez(tmp_path / "noisy.npz", features=features, labels=add_noise(right, rate=0.2))
+    np.savez(tmp_path / "noisy.npz", features=features, labels=add_noise(right, rate=0.3))
     np.savez(tmp_path / "right.npz", features=features, labels=right)
     assert (
         cli("detect", tmp_path / "noisy.npz", "--out", tmp_path / "run", "--method", "fine", "--no-report").code

@@ -16,6 +16,7 @@ from eigenclean.metrics import (
     fraction_curve,
 )
 from eigenclean.metrics.class_eigenvectors import largest_eigenpairs, leading_eigenpairs
+from eigenclean.seeds import tagged_generator
 
 Noisy = tuple[Array, Array, Bools]
 
@@ -49,7 +50,7 @@ def test_the_largest_eigenvalue_is_meant_and_not_the_one_farthest_from_zero() ->
 def test_alignment_is_what_a_loop_over_angles_finds(noisy: Noisy) -> None:
     X, y, clean = noisy
     found = alignment_heatmap(X, y, clean, n_angles=12, n_planes=1, random_state=5)
-    rng = np.random.default_rng(5)
+    rng = tagged_generator(5, "planes")
     for k, label in enumerate(found.classes):
         rows, across = X[y == label], rng.standard_normal((1, X.shape[1]))[0]
         right = clean[y == label]

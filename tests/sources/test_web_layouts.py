@@ -11,6 +11,7 @@ from PIL import Image
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.paths import check_relative
 from eigenclean.sampling import balanced_subset
+from eigenclean.seeds import tagged_generator
 from eigenclean.sources import open_source
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout
 
@@ -67,7 +68,7 @@ def test_clothing1m_without_suffixes(tmp_path: Path) -> None:
 
 def slow_subset(labels: list[int], size: int, seed: int) -> list[int]:
     """As the methods' own loaders do it, one image after the other."""
-    rng = np.random.default_rng(seed)
+    rng = tagged_generator(seed, "balanced subset")
     taken: list[int] = []
     counts = Counter[int]()
     for row in rng.permutation(len(labels)).tolist():

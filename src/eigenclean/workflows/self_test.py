@@ -86,8 +86,9 @@ def plant(labels: Array, share: float = SHARE, seed: int = 0) -> Planted:
     (10, True)
     """
     check_share(share)
-    # Another tag than the noise has: data that were corrupted with this seed get their planted errors in other rows.
-    corrupted = corrupt(labels, "symmetric", share, random_state=tagged_generator(seed, "self-test"), inclusive=False)
+    # Another tag than that of noise: data that were corrupted with this seed get planted errors in other rows.
+    rng = tagged_generator(seed, "self-test")
+    corrupted = corrupt(labels, "symmetric", share, random_state=rng, inclusive=False)
     wrong = ~corrupted.truth.is_clean(corrupted.labels)
     if not wrong.any():
         raise TooFewSamples(
