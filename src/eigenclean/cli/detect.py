@@ -13,7 +13,7 @@ from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.errors import InvalidOption
-from eigenclean.report.formatting import fixed_percent
+from eigenclean.report.formatting import fixed_percent, none_sentence
 
 if TYPE_CHECKING:
     from eigenclean.detect.decisions import Decision
@@ -197,6 +197,8 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
         f"({100 * low:.1f} to {fixed_percent(high)}); "
         f"{summary['method']}, {summary['seconds']:.1f} s"
     )
+    if summary.get("n_none"):
+        say(none_sentence(summary["n_none"]))
     classes = sorted(summary["per_class"], key=lambda row: -row["n_flagged"] / row["n_samples"])
     shown = table(None, "class", "labels", "flagged", "estimated noise")
     for row in classes[:max_classes]:

@@ -156,3 +156,16 @@ def score(value: float) -> str:
 
 def _safe(letter: str) -> str:
     return "\ufffd" if letter in _BIDI or unicodedata.category(letter) in ("Cc", "Cs") else letter
+
+
+def none_sentence(n_none: int) -> str:
+    """What the report and the console say about samples that belong to no class; "" if there are none.
+
+    >>> none_sentence(1)
+    '1 sample probably belongs to none of the classes; the suggestion is to remove it.'
+    """
+    if n_none == 0:
+        return ""
+    if n_none == 1:
+        return "1 sample probably belongs to none of the classes; the suggestion is to remove it."
+    return f"{count(n_none)} samples probably belong to none of the classes; the suggestion is to remove them."

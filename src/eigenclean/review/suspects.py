@@ -12,6 +12,8 @@ from eigenclean.metrics.certainty import CERTAINTY_BANDS
 from eigenclean.metrics.noise_rate import noise_rate_interval
 from eigenclean.verdict import Verdict
 
+NO_CLASS = -2  # the page knows it too
+
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
@@ -23,7 +25,8 @@ class Suspects:
         classes: every label that was given or is suggested, sorted.
         codes: class code of the given label, for all rows of the verdict.
         given: class code of the given label, for each suspect.
-        suggested: class code of the suggested label; -1 when it is the given one.
+        suggested: class code of the suggested label; -1 when it is the given one, `NO_CLASS` when the sample
+            belongs to none of the classes.
     """
 
     verdict: Verdict
@@ -40,7 +43,9 @@ class Suspects:
         classes = np.unique(np.concatenate([verdict.labels, verdict.suggested[rows]]))
         codes = np.searchsorted(classes, verdict.labels)
         given, suggested = codes[rows], np.searchsorted(classes, verdict.suggested[rows])
-        return cls(verdict, rows, classes, codes, given, np.where(suggested == given, -1, suggested))
+        suggested = np.where(suggested == given, -1, suggested)
+        suggested[verdict.is_none[rows]] = NO_CLASS
+        return cls(verdict, rows, classes, codes, given, suggested)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -108,7 +113,11 @@ class Suspects:
     def columns(self, chunk: slice) -> dict[str, list[Any]]:
         """What the page knows of each of these suspects, as columns."""
         rows = self.rows[chunk]
-        confidence = np.nan_to_num(np.asarray(self.verdict.suggested_confidence[rows], dtype=np.float64))
+        confidence = np.asarray(self.verdict.suggested_confidence[rows], dtype=np.float64)
+        if self.verdict.none_probability is not None:
+            none = self.verdict.is_none[rows]
+            confidence = np.where(none, self.verdict.none_probability[rows], confidence)
+        confidence = np.nan_to_num(confidence)
         return {
             "id": [_text(id) for id in self.ids[chunk]],
             "row": rows.tolist(),

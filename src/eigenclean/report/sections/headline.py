@@ -5,7 +5,7 @@ from typing import Any
 
 from eigenclean.metrics.certainty import CERTAINTY_BANDS, count_by_certainty
 from eigenclean.metrics.noise_rate import verdict_interval
-from eigenclean.report.formatting import between, count, in_ten, percent, plain, plural, probability
+from eigenclean.report.formatting import between, count, in_ten, none_sentence, percent, plain, plural, probability
 from eigenclean.report.sections.base import ReportInput
 
 
@@ -31,6 +31,8 @@ def headline(inputs: ReportInput) -> dict[str, Any]:
         "expected_missed": expected_missed,
         "cautions": [plain(caution, 1000) for caution in inputs.made_by.get("cautions") or []],
         "sentence": _sentence(n, n_flagged),
+        "n_none": inputs.verdict.n_none,
+        "none_sentence": none_sentence(inputs.verdict.n_none),
         "is_measured": measured is not None,
         "certainty": measured or _certainty(n, n_flagged, expected_right, expected_missed),
     }

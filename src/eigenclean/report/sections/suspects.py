@@ -12,7 +12,7 @@ from eigenclean.report.thumbnails import thumbnails
 def suspects(inputs: ReportInput) -> dict[str, Any]:
     """The flagged labels with the lowest P(right), worst first; where none is flagged, the most doubtful ones."""
     verdict, classes, texts = inputs.verdict, inputs.classes, inputs.texts
-    rows = inputs.listed
+    rows, none = inputs.listed, verdict.is_none
     if len(classes.flagged):
         suggested = classes.suggested[np.searchsorted(classes.flagged, rows)].tolist()
     else:  # a label that is not flagged has no suggestion
@@ -28,6 +28,7 @@ def suspects(inputs: ReportInput) -> dict[str, Any]:
             "given": classes.names[classes.given[row]],
             "given_code": int(classes.given[row]),
             "suggested": classes.names[suggestion] if suggestion != classes.given[row] else None,
+            "is_none": bool(none[row]),
             "p_wrong": float(inputs.p_wrong[row]),
             "score": finite(verdict.score[row]),
             "confidence": finite(verdict.suggested_confidence[row]),

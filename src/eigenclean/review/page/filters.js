@@ -3,13 +3,14 @@ import { byId, count, make } from "./dom.js";
 import { pairs } from "./model.js";
 
 export function setUpFilters(model) {
-  const { both, given, suggested } = pairs(model);
+  const { both, given, suggested, none } = pairs(model);
   const short = (code) => { const name = model.name(Number(code)); return name.length > 40 ? `${name.slice(0, 39)}…` : name; };
   const options = (title, entries, value, text) => (entries.length
     ? [make("optgroup", { label: title }, ...entries.map(([key, n]) => make("option", { value: `${value}:${key}` }, `${text(key)} · ${count(n)}`)))]
     : []);
   byId("filter-pair").append(
     make("option", { value: "" }, "All labels"),
+    ...(none ? [make("option", { value: "none" }, `None of the classes · ${count(none)}`)] : []),
     ...options("Labelled → looks like", both, "both", (key) => key.split(":").map(short).join(" → ")),
     ...options("Labelled", given, "given", short),
     ...options("Looks like", suggested, "suggested", short),

@@ -9,7 +9,7 @@ import { setUpFilters } from "./filters.js";
 import { Grid } from "./grid.js";
 import { setUpKeys } from "./keys.js";
 import { LocalBackend } from "./local_backend.js";
-import { Model } from "./model.js";
+import { Model, NO_CLASS } from "./model.js";
 import { NoteDialog } from "./note_dialog.js";
 import { ServerBackend } from "./server_backend.js";
 import { SuspectCells } from "./suspect_cells.js";
@@ -120,7 +120,8 @@ function start(opened) {
 
   const actions = {
     keep: () => decide((item) => ({ item, state: "keep" })),
-    accept: () => decide((item) => (model.suggested[item] < 0 ? null : { item, state: "relabel", label: model.suggested[item] })),
+    accept: () => decide((item) => (model.suggested[item] === NO_CLASS ? { item, state: "remove" }
+      : model.suggested[item] < 0 ? null : { item, state: "relabel", label: model.suggested[item] })),
     unsure: () => decide((item) => ({ item, state: "unsure" })),
     remove: () => decide((item) => ({ item, state: "remove" })),
     other: async () => {
@@ -233,7 +234,7 @@ function start(opened) {
     for (const button of bar.querySelectorAll("[data-act]")) {
       const name = button.dataset.act;
       const needsTarget = !["undo", "next", "previous"].includes(name);
-      button.disabled = (needsTarget && !items.length) || (name === "accept" && items.every((item) => model.suggested[item] < 0));
+      button.disabled = (needsTarget && !items.length) || (name === "accept" && items.every((item) => model.suggested[item] === -1));
       if (name === "keep") showEffect(button, "Keep", items, model.given);
       if (name === "accept") showEffect(button, "Accept", items, model.suggested);
     }
@@ -242,7 +243,7 @@ function start(opened) {
   // Shows on a button what it would do: the label, or the number of suspects.
   function showEffect(button, verb, items, codes) {
     const code = items.length === 1 ? codes[items[0]] : -1;
-    const what = items.length > 1 ? [` all ${count(items.length)}`] : code >= 0 ? [" ", label(model.name(code))] : [];
+    const what = items.length > 1 ? [` all ${count(items.length)}`] : code >= 0 ? [" ", label(model.name(code))] : code === NO_CLASS ? [": remove"] : [];
     button.firstElementChild.replaceChildren(verb, ...what);
   }
 

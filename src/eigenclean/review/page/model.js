@@ -1,6 +1,7 @@
 // The state of the page: suspects, decisions, filter and current suspect. It dispatches "decided", "filtered", "moved".
 
 export const STATES = ["open", "keep", "relabel", "remove", "unsure"];
+export const NO_CLASS = -2; // in place of a suggested label: the sample belongs to none of the classes
 
 export class Model extends EventTarget {
   // The columns are those of columns.js; base is the number of the last entry about each suspect.
@@ -106,6 +107,7 @@ export class Model extends EventTarget {
       if (this.wrong[i] < low || this.wrong[i] >= high) continue;
       if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
       if (kind === "given" && this.given[i] !== Number(given)) continue;
+      if (kind === "none" && this.suggested[i] !== NO_CLASS) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
       if (codes !== null && codes[i] !== code) continue;
       if (searched && !this.ids[i].toLowerCase().includes(searched)) continue;
@@ -128,6 +130,7 @@ export class Model extends EventTarget {
 // The choices of the label filter: frequent pairs of given and suggested label, then each label.
 export function pairs(model) {
   const both = new Map(), given = new Map(), suggested = new Map();
+  const none = model.suggested.reduce((n, code) => n + Number(code === NO_CLASS), 0);
   const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
   for (let i = 0; i < model.n; i++) {
     add(given, model.given[i]);
@@ -137,5 +140,5 @@ export function pairs(model) {
     }
   }
   const frequent = (map) => [...map].sort((a, b) => b[1] - a[1]);
-  return { both: frequent(both).slice(0, 1000), given: frequent(given), suggested: frequent(suggested) };
+  return { both: frequent(both).slice(0, 1000), given: frequent(given), suggested: frequent(suggested), none };
 }

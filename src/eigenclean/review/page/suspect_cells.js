@@ -1,5 +1,6 @@
 // Draws a suspect as a row of the list or a card of the grid.
 import { label, make, percent, strip } from "./dom.js";
+import { NO_CLASS } from "./model.js";
 import { briefly } from "./table_view.js";
 import { describeDecision, describeSuspect, image } from "./suspect_view.js";
 
@@ -37,6 +38,7 @@ export class SuspectCells {
   #suggestion(item) {
     const { model } = this;
     const code = model.stateOf(item) === "relabel" ? model.label[item] : model.suggested[item];
+    if (code === NO_CLASS) return make("span", { class: "name proposed" }, "remove");
     return label(code >= 0 ? model.name(code) : "?", "name proposed");
   }
 

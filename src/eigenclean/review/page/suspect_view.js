@@ -1,12 +1,14 @@
 // The view of a single suspect: the sample, its labels, its alignment with the classes, its nearest trusted samples.
 import { byId, count, label, make, percent, plural, strip } from "./dom.js";
+import { NO_CLASS } from "./model.js";
 import { TableView, briefly } from "./table_view.js";
 
 const STATE_NAMES = { open: "", keep: "kept", relabel: "relabelled", remove: "to be removed", unsure: "can’t tell" };
 
 export function describeSuspect(model, item) {
   const suggestion = model.suggested[item] >= 0
-    ? `suggested ${model.name(model.suggested[item])}, ${percent(model.confidence[item])}` : "no suggestion";
+    ? `suggested ${model.name(model.suggested[item])}, ${percent(model.confidence[item])}`
+    : model.suggested[item] === NO_CLASS ? `to remove: none of the classes, ${percent(model.confidence[item])}` : "no suggestion";
   return `given ${model.name(model.given[item])}, ${suggestion}`;
 }
 
@@ -47,7 +49,10 @@ export class SuspectView {
       ...(suggested >= 0
         ? [make("small", {}, "looks like"), label(model.name(suggested), "name proposed"),
           make("small", { class: "sure" }, percent(model.confidence[item]))]
-        : [make("small", {}, "looks wrong, no suggestion")]),
+        : suggested === NO_CLASS
+          ? [make("small", {}, "belongs to"), make("span", { class: "name proposed" }, "none of the classes"),
+            make("small", { class: "sure" }, percent(model.confidence[item]))]
+          : [make("small", {}, "looks wrong, no suggestion")]),
     );
     const state = model.stateOf(item), signature = model.signatures.get(item) ?? this.details.peek(item)?.signed;
     const place = model.place(item);

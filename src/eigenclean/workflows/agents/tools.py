@@ -125,7 +125,8 @@ class AgentTools:
             return {
                 "id": id,
                 "given_label": plain(verdict.labels[row]),
-                "suggested_label": plain(verdict.suggested[row]),
+                "suggested_label": None if verdict.is_none[row] else plain(verdict.suggested[row]),
+                "suggested_action": str(verdict.suggested_action[row]),
                 "p_right": float(verdict.p_clean[row]),
                 "suggested_confidence": float(verdict.suggested_confidence[row]),
                 "text": plain(item["text"], _MAX_TEXT) if "text" in item else None,

@@ -78,17 +78,22 @@ def suspect_table(verdict: Verdict, source: Source | None, most: int | None) -> 
     if most is not None:
         flagged = np.asarray(verdict.flagged)[rows]
         rows = np.concatenate([rows[flagged], rows[~flagged]])[:most]
+    none = verdict.is_none
     records: list[dict[str, Any]] = [
         {
             "row": row,
             "id": verdict.ids[row].item(),
             "given_label": verdict.labels[row].item(),
-            "suggested_label": verdict.suggested[row].item() if verdict.flagged[row] else None,
+            "suggested_label": verdict.suggested[row].item() if verdict.flagged[row] and not none[row] else None,
             "label_score": float(verdict.p_clean[row]),
             "is_label_issue": bool(verdict.flagged[row]),
         }
         for row in rows.tolist()
     ]
+    if verdict.none_probability is not None:
+        actions = verdict.suggested_action
+        for record in records:
+            record["suggested_action"] = str(actions[record["row"]])
     if source is not None and source.texts is not None:
         for record in records:
             record["text"] = str(source.texts[record["row"]])
