@@ -70,8 +70,9 @@ class EncoderNet(Net):
 
     def _prepared(self, images: Tensor) -> Tensor:
         if images.shape[-2:] != (self.size, self.size):
+            shrinks = max(images.shape[-2:]) > self.size  # otherwise there is nothing to smooth
             images = functional.interpolate(
-                images, (self.size, self.size), mode="bilinear", align_corners=False, antialias=True
+                images, (self.size, self.size), mode="bilinear", align_corners=False, antialias=shrinks
             )
         return (images.expand(-1, 3, -1, -1) - self._mean) / self._std
 

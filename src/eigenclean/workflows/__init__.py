@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eigenclean.workflows.score import score_run
     from eigenclean.workflows.train import TrainingOptions, TrainingRun, run_training
     from eigenclean.workflows.train_callbacks import SelectionQuality
+    from eigenclean.workflows.training.export_model import export_model
 
 _HOMES = {
     "CheckRequest": "eigenclean.workflows.check",
@@ -29,6 +30,7 @@ _HOMES = {
     "TrainingRun": "eigenclean.workflows.train",
     "check_run": "eigenclean.workflows.check",
     "check_source": "eigenclean.workflows.check",
+    "export_model": "eigenclean.workflows.training.export_model",
     "export_run": "eigenclean.workflows.export",
     "network_features": "eigenclean.workflows.demo",
     "run_demo": "eigenclean.workflows.demo",
@@ -53,6 +55,7 @@ __all__ = [
     "TrainingRun",
     "check_run",
     "check_source",
+    "export_model",
     "export_run",
     "network_features",
     "run_demo",

@@ -1,4 +1,4 @@
-"""`eigenclean export`: the verdict of a run as a file for another tool."""
+"""`eigenclean export`: the verdict of a run as a file for another tool; for models see `training.export_model`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.errors import EigencleanError
+from eigenclean.errors import EigencleanError, InvalidOption
 from eigenclean.files import parse_json
 from eigenclean.names import check_name
 from eigenclean.paths import FOLLOW
@@ -14,8 +14,12 @@ from eigenclean.publication import read_together
 from eigenclean.report.exports import EXPORTS, Rows
 from eigenclean.sources import Source, reopen
 from eigenclean.sources.record import NeedsPermission
+from eigenclean.train.export import FORMATS
 from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.options import Notify, ignore
+
+# All names that `--to` takes: tools that take a verdict, and formats of trained models.
+NAMES: dict[str, Any] = {**EXPORTS, **FORMATS}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ def export_run(
         follow_links: read links that lead out of the folder of the data.
         notify: told when texts and images are left out, because the data have changed.
     """
-    check_name(to, EXPORTS, by="eigenclean export", what="--to")
+    check_name(to, NAMES, by="eigenclean export", what="--to")
+    if to not in EXPORTS:
+        raise InvalidOption(f"eigenclean export: {to} is a format of trained models, see `export_model`")
     export = EXPORTS[to]
     export.check_path(out, to)
     verdict, summary = read_together(run, [FILE, SUMMARY], lambda: (Verdict.load(run), _summary(run)))

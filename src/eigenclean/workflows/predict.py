@@ -88,12 +88,22 @@ def run_predict(
         notify: told what is left out.
     """
     model = RobustClassifier.load(run)
-    options = reading or SourceOptions()
-    encoding = model.raw_rows_.encoding
-    values = {name: value for name, value in vars(options).items() if value is not None}
-    data = open_unlabelled(source, encoding=encoding, raw=model.raw_rows_.embedding is not None, **values)
-    inputs = _inputs(model, data, embedding or EmbeddingOptions(), notify)
-    return Predictions(inputs[0], model.classes_, model.predict_proba(inputs[1]))
+    ids, inputs = run_inputs(model, source, reading or SourceOptions(), embedding or EmbeddingOptions(), notify)
+    return Predictions(ids, model.classes_, model.predict_proba(inputs))
+
+
+def run_inputs(
+    model: RobustClassifier,
+    source: str,
+    reading: SourceOptions,
+    embedding: EmbeddingOptions,
+    notify: Notify = ignore,
+) -> tuple[Array, Any]:
+    """Ids of the rows of a source, and what the model of a run takes of them."""
+    values = {name: value for name, value in vars(reading).items() if value is not None}
+    raw = model.raw_rows_
+    data = open_unlabelled(source, encoding=raw.encoding, raw=raw.embedding is not None, **values)
+    return _inputs(model, data, embedding, notify)
 
 
 def _inputs(

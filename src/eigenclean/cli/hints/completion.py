@@ -18,7 +18,7 @@ KINDS = {  # the table of each kind; its module is imported when it is listed
     "encoders": ("eigenclean.workflows.embedding", "encoder_names"),
     "datasets": ("eigenclean.sources.layouts.bundled", "DATASETS"),
     "layouts": ("eigenclean.sources.layouts.registry", "LAYOUTS"),
-    "exports": ("eigenclean.report.exports", "EXPORTS"),
+    "exports": ("eigenclean.workflows.export", "NAMES"),
 }
 
 

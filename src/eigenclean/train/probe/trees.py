@@ -12,7 +12,7 @@ MAX_ROWS = 50_000
 MAX_COLUMNS = 512
 N_TREES = 100
 MAX_TREE_ROWS = 8192  # rows of one tree
-_PRIOR_SHARE = 0.03  # of the class shares, so that no class has score minus infinity
+PRIOR_SHARE = 0.03  # of the class shares, so that no class has score minus infinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Forest:
         return self._log(total / len(self.roots))
 
     def _log(self, probabilities: Float64s) -> Float64s:
-        return np.asarray(np.log((1 - _PRIOR_SHARE) * probabilities + _PRIOR_SHARE * self.shares + 1e-12))
+        return np.asarray(np.log((1 - PRIOR_SHARE) * probabilities + PRIOR_SHARE * self.shares + 1e-12))
 
     def arrays(self) -> dict[str, Array]:
         """For a file."""
