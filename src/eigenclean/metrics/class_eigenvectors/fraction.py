@@ -53,7 +53,7 @@ def fraction_curve(
     >>> rng = np.random.default_rng(0)
     >>> curve = fraction_curve(1 + 0.1 * rng.standard_normal((300, 8)), [0] * 300, fractions=[0.01, 1.0])
     >>> curve.cosine.round(3)
-    array([0.999, 1.   ])
+    array([0.998, 1.   ])
     """
     by = "fraction_curve"
     if not fractions or not all(0 < share <= 1 for share in fractions):
