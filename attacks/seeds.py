@@ -84,6 +84,19 @@ def write_npy(folder: Path) -> None:
     (folder / "labels.csv").write_text("label\n" + "\n".join(map(str, labels.tolist())) + "\n")
 
 
+def write_probabilities(folder: Path) -> None:
+    """Labels alone, and predicted probabilities of their classes in four kinds of files."""
+    features, labels = numbers()
+    scores = np.exp(features[:, :3].astype(np.float64))
+    p = scores / scores.sum(axis=1, keepdims=True)
+    np.save(folder / "labels.npy", labels)
+    np.save(folder / "p.npy", p)
+    np.savez(folder / "p.npz", pred_probs=p, classes=np.arange(3), ids=np.arange(N))
+    named = pa.table({"id": np.arange(N)[::-1], **{str(c): p[::-1, c] for c in (2, 0, 1)}})
+    pq.write_table(named, folder / "p.parquet")
+    pyarrow.csv.write_csv(named, str(folder / "p.csv"))
+
+
 def write_shards(folder: Path) -> None:
     """``shards/``: the rows in three Parquet files."""
     (folder / "shards").mkdir()

@@ -84,6 +84,14 @@ def _labels(folder: Path) -> list[Action]:
     ]
 
 
+def _probabilities(folder: Path) -> list[Action]:
+    labels, out = str(folder / "labels.npy"), str(folder / "out")
+    return [
+        ["detect", labels, "--pred-probs", str(folder / f"p.{kind}"), "--out", out, "--no-report"]
+        for kind in ("npy", "npz", "parquet", "csv")
+    ]
+
+
 def _image_columns(folder: Path) -> list[Action]:
     out = str(folder / "out.npz")
     return [
@@ -164,6 +172,19 @@ TARGETS: tuple[Target, ...] = (
         seeds.write_npy,
         {"data.npy": tables.NPY, "labels.npy": tables.NPY, "labels.txt": texts.CSV, "labels.csv": texts.CSV},
         _labels,
+        1.5,
+    ),
+    Target(
+        "probabilities",
+        seeds.write_probabilities,
+        {
+            "labels.npy": tables.NPY,
+            "p.npy": tables.NPY,
+            "p.npz": tables.NPZ,
+            "p.parquet": PARQUET,
+            "p.csv": texts.CSV,
+        },
+        _probabilities,
         1.5,
     ),
     Target("shards", seeds.write_shards, {"shards/*": PARQUET}, _streamed("shards"), 1.0, "shards"),
