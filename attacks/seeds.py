@@ -4,6 +4,8 @@ import gzip
 import io
 import json
 import struct
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,37 @@ def table() -> pa.Table:
 def write_csv(folder: Path) -> None:
     """``data.csv``."""
     pyarrow.csv.write_csv(table(), str(folder / "data.csv"), pyarrow.csv.WriteOptions(quoting_style="none"))
+
+
+def write_json_lines(folder: Path) -> None:
+    """``data.jsonl``."""
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table().to_pylist()))
+
+
+def write_json(folder: Path) -> None:
+    """``data.json``: a list of records."""
+    (folder / "data.json").write_text(json.dumps(table().to_pylist()))
+
+
+def write_compressed(folder: Path) -> None:
+    """``data.csv.gz``."""
+    write_csv(folder)
+    (folder / "data.csv.gz").write_bytes(gzip.compress((folder / "data.csv").read_bytes(), mtime=0))
+    (folder / "data.csv").unlink()
+
+
+def write_workbook(folder: Path) -> None:
+    """``data.xlsx``, with fixed times, so that equal workbooks have equal bytes."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    book.properties.created = book.properties.modified = datetime(2026, 1, 31)
+    rows = table().to_pylist()
+    for row in (list(rows[0]), *(list(row.values()) for row in rows)):
+        sheet.append(row)
+    book.save(folder / "data.xlsx")
 
 
 def write_parquet(folder: Path) -> None:
@@ -316,6 +349,18 @@ def write_csv_applied(folder: Path) -> None:
     assert run(["patch", "apply", str(folder / "applied" / "data.csv"), patch, "--in-place"]) == 0
 
 
+def write_patched(write: Callable[[Path], None], folder: Path) -> None:
+    """A data file, and ``patch.jsonl`` with three of its labels changed."""
+    from eigenclean.sources import open_source
+
+    write(folder)
+    source = open_source(str(next(folder.glob("data.*"))))
+    rows, other = [7, 17, 27], {"ant": "bee, the", "bee": "cat", "cat": "ant"}
+    old = source.labels[rows].tolist()
+    text = decisions(source.ids[rows].tolist(), old, [other[label] for label in old], source.data_hash())
+    (folder / "patch.jsonl").write_text(text)
+
+
 def write_image_patch(folder: Path) -> None:
     """``images/``, to which the patch ``moves.jsonl`` has been applied: two images have moved."""
     from eigenclean.sources import open_source
@@ -337,6 +382,12 @@ def write_model(folder: Path) -> None:
 
 
 TRAINING = ("--recipe", "standard", "--epochs", "2", "--device", "cpu", "--set", "net.hidden=[8]")
+
+
+def write_probe(folder: Path) -> None:
+    """``model/`` of the recipe `probe`, which needs no torch, and the data that it was trained on."""
+    write_csv(folder)
+    assert run(["train", str(folder / "data.csv"), "--recipe", "probe", "--out", str(folder / "model")]) == 0
 
 
 def write_moments(folder: Path) -> None:

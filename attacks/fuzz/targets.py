@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def _csv(folder: Path) -> list[Action]:
         ["check", source, "--method", "fine"],
         ["patch", "show", source],
     ]
+
+
+def _patched(name: str) -> Callable[[Path], list[Action]]:
+    def actions(folder: Path) -> list[Action]:
+        source, out, patch = str(folder / name), str(folder / "out"), str(folder / "patch.jsonl")
+        return [
+            ["detect", source, "--out", out, "--method", "fine", "--no-report"],
+            ["patch", "apply", source, patch, "--in-place"],
+            ["detect", source, "--out", out, "--text-column", "text", "--id-column", "id", "--no-report"],
+            ["patch", "apply", source, patch, "--out", str(folder / f"out{name.removeprefix('data')}")],
+        ]
+
+    return actions
 
 
 def _labels(folder: Path) -> list[Action]:
@@ -151,6 +165,16 @@ def _model(folder: Path) -> list[Action]:
     return [load, load, again, ["score", str(folder / "model"), "--truth", str(folder / "data.npz")]]
 
 
+def _probe(folder: Path) -> list[Action]:
+    def load() -> Any:
+        from eigenclean import RobustClassifier
+
+        return RobustClassifier.load(folder / "model").classes_
+
+    predicted = str(folder / "out.csv")
+    return [load, ["predict", str(folder / "model"), str(folder / "data.csv"), "--out", predicted]]
+
+
 def _moments(folder: Path) -> list[Action]:
     def load() -> None:
         from eigenclean import FINE
@@ -164,6 +188,20 @@ def _moments(folder: Path) -> list[Action]:
 
 TARGETS: tuple[Target, ...] = (
     Target("csv", seeds.write_csv, {"data.csv": texts.CSV}, _csv, 2.5),
+    *(
+        Target(
+            kind,
+            partial(seeds.write_patched, write),
+            {name: mutations, "patch.jsonl": texts.JSON_LINES},
+            _patched(name),
+        )
+        for kind, write, name, mutations in (
+            ("json-lines", seeds.write_json_lines, "data.jsonl", texts.JSON_LINES),
+            ("json", seeds.write_json, "data.json", texts.JSON),
+            ("csv-gz", seeds.write_compressed, "data.csv.gz", texts.COMPRESSED_CSV),
+            ("excel", seeds.write_workbook, "data.xlsx", tables.WORKBOOK),
+        )
+    ),
     Target("parquet", seeds.write_parquet, {"data.parquet": PARQUET}, _streamed("data.parquet"), 1.5),
     Target("arrow", seeds.write_arrow, {"data.arrow": ARROW}, _streamed("data.arrow"), 1.5),
     Target("npz", seeds.write_npz, {"data.npz": tables.NPZ}, _detect("data.npz"), 1.5),
@@ -258,6 +296,14 @@ TARGETS: tuple[Target, ...] = (
         {"model/*.json": texts.JSON, "model/*.jsonl": texts.JSON_LINES, "model/*": ()},
         _model,
         2.0,
+        "model",
+    ),
+    Target(
+        "probe",
+        seeds.write_probe,
+        {"model/*.json": texts.JSON, "model/*.npz": tables.NPZ, "model/*": ()},
+        _probe,
+        1.5,
         "model",
     ),
     Target(

@@ -73,6 +73,30 @@ class PatchArray(PatchFile):
     kills = 20
 
 
+class PatchJsonLines(PatchFile):
+    """`patch apply --in-place` to JSON lines."""
+
+    name = "patch-json-lines"
+    file = "data.jsonl"
+    kills = 20
+
+
+class PatchCompressed(PatchFile):
+    """`patch apply --in-place` to a compressed CSV file."""
+
+    name = "patch-csv-gz"
+    file = "data.csv.gz"
+    kills = 20
+
+
+class PatchWorkbook(PatchFile):
+    """`patch apply --in-place` to an Excel workbook."""
+
+    name = "patch-excel"
+    file = "data.xlsx"
+    kills = 20
+
+
 class RevertFile(PatchFile):
     """`patch revert --in-place` of a CSV file whose cells were respelled."""
 
@@ -144,12 +168,17 @@ class RevertImages(PatchImages):
 
 def write_data(folder: Path, name: str) -> None:
     """A data file of that name."""
-    if name.endswith(".csv"):
-        seeds.write_csv(folder)
-    elif name.endswith(".parquet"):
-        seeds.write_parquet(folder)
-    else:
-        seeds.write_npz(folder)
+    WRITERS[name](folder)
+
+
+WRITERS = {
+    "data.csv": seeds.write_csv,
+    "data.csv.gz": seeds.write_compressed,
+    "data.jsonl": seeds.write_json_lines,
+    "data.npz": seeds.write_npz,
+    "data.parquet": seeds.write_parquet,
+    "data.xlsx": seeds.write_workbook,
+}
 
 
 def _images(root: Path) -> dict[str, str]:
