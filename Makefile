@@ -8,6 +8,8 @@ TORCH  ?= torch==2.13.0
 LOWEST := .venv-lowest
 # The walk is taken in an environment into which nothing but the package and its extras was installed.
 WALK   := .venv-walk
+# Python compiles what it imports; compiling every file of every package would take a minute.
+INSTALL := $(BIN)/pip install --quiet --no-compile
 CORE   := $(filter-out tests/test_bare_install.py,$(wildcard tests/test_*.py))
 
 .PHONY: help setup demo test test-all walk attack check coverage test-lowest bench bench-data docs browser clean
@@ -29,12 +31,12 @@ $(BIN)/python:
 
 # The demo needs the base install only: no compiler, no torch, a minute of download.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml lab/pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet '$(TORCH)'
-	$(BIN)/pip install --quiet --editable '.[train,embed,dev]' --editable lab
+	$(INSTALL) '$(TORCH)'
+	$(INSTALL) --editable '.[train,embed,dev]' --editable lab
 	@touch $@ $(VENV)/.base
 
 setup: $(VENV)/.dev

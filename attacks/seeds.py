@@ -73,7 +73,7 @@ def write_compressed(folder: Path) -> None:
 
 def write_workbook(folder: Path) -> None:
     """``data.xlsx``, with fixed times, so that equal workbooks have equal bytes."""
-    from openpyxl import Workbook
+    from openpyxl import Workbook  # type: ignore[import-untyped]
 
     book = Workbook()
     sheet = book.active

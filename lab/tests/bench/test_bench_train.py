@@ -161,6 +161,7 @@ def test_only_those_who_ask_are_told_the_noise_rate() -> None:
         assert make_recipe(name, noise_rate=0.4) == make_recipe(name)
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_run() -> None:
     case = SETTINGS["digits/sym-50"].make(None, 3)
     found = measure("fine", case, seed=3, epochs=6, device="cpu")
@@ -383,6 +384,7 @@ def test_the_ratios_of_the_issue_are_measured() -> None:
     assert json.loads(json.dumps(facts))["machine"]["threads"] >= 1
 
 
+@pytest.mark.slow
 def test_the_bare_loop_does_what_the_engine_does() -> None:
     """From other weights and in another order, so that only how well they learn can be compared."""
     pool = speed._images(512, (1, 28, 28))
@@ -395,6 +397,7 @@ def test_the_bare_loop_does_what_the_engine_does() -> None:
     assert loss == pytest.approx(last["loss"], abs=0.4)
 
 
+@pytest.mark.slow
 def test_the_bare_passes_are_as_many_steps_as_an_epoch_of_dividemix() -> None:
     pool = speed._images(300, (1, 28, 28))
     make, chosen = speed._maker("small-cnn", pool), recipe("dividemix", warm_up=1, epochs=2)
@@ -425,6 +428,7 @@ def test_quick_is_digits_only_and_saves_nothing(tmp_path: Path) -> None:
     assert "fashion" not in done.output
 
 
+@pytest.mark.slow
 def test_the_command_saves_shows_and_goes_on(tmp_path: Path, files: Path) -> None:
     arguments = ["--recipes", "standard,fine", "--settings", "fashion/sym-50,cifar10/human-worst", "--seeds", 2,
                  "--epochs", 2, "--samples", 60, "--data", files, "--device", "cpu", "--out", tmp_path]  # fmt: skip

@@ -14,7 +14,7 @@ from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
 from eigenclean.mixture import fit_mixtures
 from eigenclean.progress import listening, track
-from eigenclean_lab.bench.speed import detection, timing
+from eigenclean_lab.bench.speed import detection, judging, timing
 from eigenclean_lab.bench.speed.detection import Sizes, run
 from eigenclean_lab.bench.speed.published_fine import published_p_clean, upper_posterior
 from eigenclean_lab.bench.speed.ratios import Ratio, Target, record
@@ -35,7 +35,7 @@ FIELDS = {
 
 @pytest.fixture(scope="module")
 def results() -> list[Ratio]:
-    return run(Sizes.quick())
+    return run(Sizes(rows=2000, columns=64, many=20, mixtures=20, repeats=1))
 
 
 def test_every_case_gives_a_ratio(results: list[Ratio]) -> None:
@@ -207,6 +207,31 @@ def test_a_missed_target_fails_unless_quick(canned: list[Ratio], tmp_path: Path)
     assert done.exit_code == 1 and "missed" in done.output
     quick = CliRunner().invoke(bench, ["detect", "--out", str(tmp_path / "none"), "--quick"])
     assert quick.exit_code == 0 and not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+def test_the_judge_is_timed_against_products_cleanlab_and_pyarrow() -> None:
+    pytest.importorskip("cleanlab")
+    tiny = judging.Shape(300, 6, 2)
+    sizes = judging.Sizes(sums=((tiny, 12),), growth=2, features=tiny, table=tiny, csv=tiny, repeats=1)
+    ratios = judging.run(sizes)
+    baselines = [
+        "X.T @ X",
+        "150 rows",
+        "cleanlab on k-NN votes",
+        "cleanlab on 5-fold boosting",
+        "pyarrow.csv.read_csv",
+    ]
+    assert [ratio.baseline for ratio in ratios] == baselines
+    assert all(ratio.seconds and ratio.baseline_seconds and ratio.passed is not None for ratio in ratios)
+
+
+def test_the_command_for_the_judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ratio = Ratio.timed("judge", "X.T @ X", (0.3, 0.2), Target("at most", 12))
+    monkeypatch.setattr(judging, "run", lambda sizes: [ratio])
+    done = CliRunner().invoke(bench, ["judge", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert [Ratio(**case) for case in json.loads((tmp_path / judging.FILE).read_text())["cases"]] == [ratio]
 
 
 def test_the_command_without_a_word_explains_itself() -> None:

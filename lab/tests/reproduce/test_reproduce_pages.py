@@ -346,6 +346,7 @@ def test_what_cannot_run_is_marked_and_does_not_fail(tmp_path: Path, capsys: pyt
     assert "fine *" in shown and "needs Clothing1M" in shown
 
 
+@pytest.mark.slow
 def test_cells_of_the_smoke_profile_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     arguments = [

@@ -124,6 +124,7 @@ def test_the_test_samples_choose_when_asked_to() -> None:
     assert chosen.curves == plain.curves
 
 
+@pytest.mark.slow
 def test_after_the_warm_up_the_labels_are_others_and_the_network_is_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -174,6 +175,7 @@ def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:
 # Features.
 
 
+@pytest.mark.slow
 def test_a_network_is_trained_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained_features._train.cache_clear()
     context = replace(HERE, cache=tmp_path)
@@ -269,6 +271,7 @@ def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_
     assert case.noise_hash() and case.inputs_hash()
 
 
+@pytest.mark.slow
 def test_checkpoints_of_a_finished_cell_are_not_kept(tmp_path: Path) -> None:
     context = replace(HERE, runs=tmp_path / "runs")
     cell = measured(FINE_50, 0, context, "")

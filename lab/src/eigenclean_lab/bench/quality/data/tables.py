@@ -33,13 +33,32 @@ LABEL_COLUMNS = {  # of the tables of mlbench
     "Vowel": "Class",
     "Zoo": "type",
 }
-_IDENTIFIERS = {"BreastCancer": ("Id",)}
+IDENTIFIERS = {"BreastCancer": ("Id",)}
 _MOST_ROWS = 8_000
 _SEED = 0  # of the rows that are taken from a larger table: always the same
 
 
+Columns = tuple[dict[str, Array], Array]  # columns of a table by name, and the labels
+
+
 def load_mlbench(folder: Path | None, name: str) -> Loaded:
-    """A table of mlbench, from the folder or from where Debian's package puts it."""
+    """A table of mlbench, encoded."""
+    columns, labels = mlbench_columns(folder, name)
+    return table({key: column for key, column in columns.items() if key not in IDENTIFIERS.get(name, ())}, labels)
+
+
+def load_sklearn(folder: Path | None, name: str) -> Loaded:
+    """A table that comes with scikit-learn: iris, wine or breast_cancer; encoded."""
+    return table(*sklearn_columns(folder, name))
+
+
+def load_penguins(folder: Path | None, name: str) -> Loaded:
+    """The penguins of the Palmer archipelago, encoded."""
+    return table(*penguins_columns(folder, name))
+
+
+def mlbench_columns(folder: Path | None, name: str) -> Columns:
+    """A table of mlbench as it is, from the folder or from where Debian's package puts it."""
     places = [*([] if folder is None else [folder / "mlbench"]), MLBENCH_FOLDER]
     path = next((place / f"{name}.rda" for place in places if (place / f"{name}.rda").is_file()), None)
     if path is None:
@@ -49,25 +68,24 @@ def load_mlbench(folder: Path | None, name: str) -> Loaded:
         )
     columns = dict(_columns(path, name))
     labels = columns.pop(LABEL_COLUMNS[name])
-    for identifier in _IDENTIFIERS.get(name, ()):
-        del columns[identifier]
-    return table(columns, labels)
+    return columns, labels
 
 
-def load_sklearn(folder: Path | None, name: str) -> Loaded:
-    """A table that comes with scikit-learn: iris, wine or breast_cancer."""
+def sklearn_columns(folder: Path | None, name: str) -> Columns:
+    """A table that comes with scikit-learn, as it is."""
     content: Any = getattr(datasets, f"load_{name}")()
-    columns = {str(k): np.asarray(column, dtype=np.float64) for k, column in enumerate(content.data.T)}
-    return table(columns, np.asarray(content.target_names)[content.target])
+    values = np.asarray(content.data, dtype=np.float64).T
+    columns = {str(name): column for name, column in zip(content.feature_names, values, strict=True)}
+    return columns, np.asarray(content.target_names)[content.target]
 
 
-def load_penguins(folder: Path | None, name: str) -> Loaded:
-    """The penguins of the Palmer archipelago, from the CSV file of the Python package palmerpenguins."""
+def penguins_columns(folder: Path | None, name: str) -> Columns:
+    """The penguins as they are, from the CSV file of the Python package palmerpenguins."""
     with open(data_file(folder, "penguins.csv", fetched=True), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     texts = {column: np.array(["" if row[column] == "NA" else row[column] for row in rows]) for column in rows[0]}
     labels = texts.pop("species")
-    return table({column: _numbers_or_text(values) for column, values in texts.items()}, labels)
+    return {column: _numbers_or_text(values) for column, values in texts.items()}, labels
 
 
 def table(columns: dict[str, Array], labels: Array) -> Loaded:
