@@ -145,6 +145,33 @@ def _say_next_detect(source: str, out: Path | None, columns: o.TextTableOptions)
     say_next("eigenclean", "detect", *fixed, "--out", "run-fixed")
 
 
+@patch.command("import")
+def import_answers(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run whose suspects were exported.")],
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="JSON export of Label Studio, or records of Argilla.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The patch to write, .jsonl or .parquet.")],
+    label_column: Annotated[
+        str | None, typer.Option(help="Name of the choices or of the question, where there are several.")
+    ] = None,
+    as_json: o.Json = False,
+) -> None:
+    """Turn what people answered in Label Studio or Argilla into a patch.
+
+    The samples must come from `eigenclean export RUN --to label-studio|argilla`, which gives them their ids.
+    """
+    from eigenclean.workflows.review import import_answers as import_into_patch
+
+    with working():
+        decisions = import_into_patch(run, answers, out, question=label_column)
+    if as_json:
+        print_json({"out": str(out), "n_decisions": len(decisions), **decisions.counts()})
+        return
+    say(f"{decisions}; written to {out}")
+    say_next("eigenclean", "patch", "apply", "SOURCE", str(out), "--out", "fixed")
+
+
 @patch.command("diff")
 @with_groups
 def diff(

@@ -83,12 +83,7 @@ class Review:
         ``choices`` are what the run, which may be somebody else's, may not decide about its data.
         """
         folder, choices = Path(folder), choices or DataChoices()
-        verdict, summary = read_together(
-            folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
-        )
-        data_hash = summary.get("data_hash")
-        if not isinstance(data_hash, str) or not data_hash or not data_hash.isascii():
-            raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
+        verdict, summary, data_hash = read_run(folder)
         suspects = Suspects.of(verdict)
         recorded = summary.get("source")
         record = dict(recorded) if isinstance(recorded, dict) else {}
@@ -280,6 +275,17 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def read_run(folder: Path) -> tuple[Verdict, dict[str, Any], str]:
+    """The verdict, the summary, and the fingerprint of the data that were judged."""
+    verdict, summary = read_together(
+        folder, [VERDICT, SUMMARY], lambda: (Verdict.load(folder), _read_summary(folder))
+    )
+    data_hash = summary.get("data_hash")
+    if not isinstance(data_hash, str) or not data_hash or not data_hash.isascii():
+        raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
+    return verdict, summary, data_hash
 
 
 def _read_summary(folder: Path) -> dict[str, Any]:

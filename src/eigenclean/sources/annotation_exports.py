@@ -38,16 +38,7 @@ def open_annotation_export(table: Table, options: TableOptions) -> Source:
 
     ``label_column`` names the question, where there are several.
     """
-    is_tasks = _is_label_studio(table)
-    answers = [*(_label_studio(table) if is_tasks else _argilla(table))]
-    questions = list(dict.fromkeys(answer.question for answer in answers))
-    if not questions:
-        raise InvalidData(f"{table.name} is an export of annotations, but nobody has chosen a label in it yet")
-    question = options.label_column or questions[0]
-    if question not in questions or (options.label_column is None and len(questions) > 1):
-        shown = preview(np.array(questions))
-        raise InvalidData(f"{table.name} has answers to {shown}; choose one of these with --label-column")
-    chosen = [answer for answer in answers if answer.question == question]
+    chosen = read_answers(table, options.label_column)
     names = list(dict.fromkeys(answer.annotator for answer in chosen))
     annotations = Annotations.from_labels(
         np.array([answer.row for answer in chosen], dtype=np.intp),
@@ -57,12 +48,34 @@ def open_annotation_export(table: Table, options: TableOptions) -> Source:
         table.count(),
         by=table.name,
     )
-    prefix = _CONTENT if is_tasks else _FIELDS
+    prefix = _CONTENT if _is_label_studio(table) else _FIELDS
     kept = {name: name.removeprefix(prefix) for name in table.schema.names if name.startswith(prefix)}
     if "id" in table.schema.names and "id" not in kept.values():
         kept["id"] = "id"
     items = table.read(list(kept)).rename_columns(list(kept.values()))
     return with_annotations(items, annotations, options, name=table.name, compare=False)
+
+
+def read_answers(table: Table, question: str | None = None) -> list[Answer]:
+    """The answers of all annotators to the question, which may be left out where there is only one."""
+    answers = [*(_label_studio(table) if _is_label_studio(table) else _argilla(table))]
+    questions = list(dict.fromkeys(answer.question for answer in answers))
+    if not questions:
+        raise InvalidData(f"{table.name} is an export of annotations, but nobody has chosen a label in it yet")
+    if (question or questions[0]) not in questions or (question is None and len(questions) > 1):
+        shown = preview(np.array(questions))
+        raise InvalidData(f"{table.name} has answers to {shown}; choose one of these with --label-column")
+    return [answer for answer in answers if answer.question == (question or questions[0])]
+
+
+def answered_ids(table: Table) -> list[str]:
+    """The id of every sample as `eigenclean export` wrote it; "" where there is none."""
+    column = f"{_CONTENT}id" if _is_label_studio(table) else "id"
+    if column not in table.schema.names:
+        raise InvalidData(
+            f"{table.name} has no ids of samples; only tasks that `eigenclean export` wrote have them"
+        )
+    return ["" if value is None else str(value) for value in table.read([column]).column(0).to_pylist()]
 
 
 def _is_label_studio(table: Table) -> bool:

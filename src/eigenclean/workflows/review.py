@@ -10,8 +10,9 @@ from eigenclean.extras import require
 from eigenclean.files import write_text
 from eigenclean.patch import Patch
 from eigenclean.review import Review
-from eigenclean.review.run import reviewer_name
+from eigenclean.review.run import read_run, reviewer_name
 from eigenclean.review.single_page import single_page
+from eigenclean.sources.annotation_patch import patch_from_answers
 from eigenclean.workflows.options import Notify, ignore
 
 MAX_SUSPECTS = 1000  # in a page that is one file: all their images are inside it
@@ -43,6 +44,14 @@ def write_patch(review: Review, path: Path) -> Patch:
     """Write the decisions so far as a patch."""
     patch = review.patch()
     patch.save(path)
+    return patch
+
+
+def import_answers(run: Path, answers: Path, out: Path, *, question: str | None = None) -> Patch:
+    """Write what people answered in another tool about the exported suspects of a run as a patch."""
+    verdict, _, data_hash = read_run(run)
+    patch = patch_from_answers(answers, verdict, data_hash, question=question)
+    patch.save(out)
     return patch
 
 
