@@ -30,7 +30,7 @@ def judged(cli: Cli, tmp_path: Path) -> Path:
 def test_export_says_how_many_suspects_the_page_holds(cli: Cli, judged: Path, tmp_path: Path) -> None:
     n, page = Verdict.load(judged).n_flagged, tmp_path / "page.html"
     for most, which in ((n, f"all {n}"), (2, f"the worst 2 of {n}")):
-        ran = cli("review", judged, "--export", page, "--most", most)
+        ran = cli("review", judged, "--export", page, "--most", most, "--order", "worst")
         assert ran.code == 0, ran.err
         assert ran.out == f"{which} suspects written to {page}; the file holds the data that it shows\n"
         assert page.is_file()

@@ -19,6 +19,8 @@ from eigenclean.sources import open_source
 Start = Callable[..., Any]
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 
+WORST = ("--order", "worst")
+
 
 def judged(page: Page, n: int) -> None:
     expect(page.locator("#progress-text")).to_contain_text(f"{n} of ", timeout=20_000)
@@ -35,7 +37,7 @@ def decided(folder: Path) -> dict[int, str]:
 def test_from_the_first_suspect_to_corrected_labels_over_a_dead_server(
     digits: Path, run: Path, start: Start, browser: Any, tmp_path: Path
 ) -> None:
-    server = start(run)
+    server = start(run, *WORST)
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.goto(server.link)
@@ -50,7 +52,7 @@ def test_from_the_first_suspect_to_corrected_labels_over_a_dead_server(
     judged(page, 8)  # the page claims nothing
     assert decided(run) == dict.fromkeys(range(8), "relabel")
 
-    again = start(run, port=server.port)
+    again = start(run, *WORST, port=server.port)
     expect(page.locator("#banner")).to_contain_text("was started anew", timeout=20_000)
     judged(page, 8)  # the new server does not know this browser yet
     context.new_page().goto(again.link)  # as `eigenclean review` itself does
@@ -68,7 +70,7 @@ def test_from_the_first_suspect_to_corrected_labels_over_a_dead_server(
     expected = {n - 1: "keep" if n == 9 else "relabel" if n < 9 or n % 5 else "unsure" for n in range(1, 20)}
     assert decided(run) == expected
 
-    third = start(run)
+    third = start(run, *WORST)
     page = browser.new_context().new_page()
     page.goto(third.link)
     judged(page, 19)

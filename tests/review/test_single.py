@@ -18,6 +18,7 @@ from eigenclean.review import Review
 from eigenclean.review.single_page import single_page
 
 Look = Callable[..., Any]
+WORST = ["--order", "worst"]
 
 
 def judged(page: Page, n: int) -> None:
@@ -26,7 +27,10 @@ def judged(page: Page, n: int) -> None:
 
 @pytest.fixture
 def file(run: Path, tmp_path: Path) -> Path:
-    assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--reviewer", "Ada"]) == 0
+    assert (
+        eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--reviewer", "Ada", *WORST])
+        == 0
+    )
     return tmp_path / "review.html"
 
 
@@ -84,7 +88,7 @@ def test_two_tabs_see_each_other(file: Path, look: Look) -> None:
 
 def test_hostile_strings_run_nothing(mails: Path, look: Look, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
-    assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0
+    assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), *WORST]) == 0
     page = look((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     page.keyboard.press("a")
@@ -115,7 +119,7 @@ def test_large_numbers_keep_their_digits(run: Path, look: Look, tmp_path: Path) 
     )
     (run / "manifest.json").unlink()  # it describes the verdict as it was
     shifted.save(run / "verdict.parquet")
-    assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--most", "3"]) == 0
+    assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--most", "3", *WORST]) == 0
     page = look((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     expect(page.locator("#shown")).to_have_text("3 suspects")

@@ -82,7 +82,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """Replaces the server by functions to run while it serves; the last one may raise."""
     actions: list[Callable[[], None]] = []
 
-    def fake(review: Review, *, port: Any, reviewer: Any, announce: Any, ready: Any, source: Any) -> None:
+    def fake(review: Review, *, port: Any, reviewer: Any, announce: Any, ready: Any, **options: Any) -> None:
         announce(LINK)
         ready(LINK)
         for action in actions:

@@ -20,4 +20,13 @@ def test_a_simulated_review(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = decisions.simulate(name, features[:600], labels[:600], truth[:600])
     assert [step.n_decisions for step in steps] == [0, 40]
     assert steps[0].f == steps[0].f_before
-    assert decisions.facts(steps)["steps"][1]["setting"] == name
+    assert decisions.facts(steps, [])["steps"][1]["setting"] == name
+
+
+@pytest.mark.slow
+def test_orders_are_compared() -> None:
+    name, features, labels, truth = next(decisions.settings(None, 0))
+    steps = decisions.compare_orders(name, features[:500], labels[:500], truth[:500], 30)
+    found = {step.order: step.errors_found for step in steps}
+    assert found["worst"] >= found["mixed"] >= found["random"]
+    assert all(step.n_decisions == 30 for step in steps)

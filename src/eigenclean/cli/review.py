@@ -1,5 +1,6 @@
 """`eigenclean review`: a local page to go through the suspects."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
-from eigenclean.cli.hints.next_steps import after_patch, recorded_source, say_next
+from eigenclean.cli.hints.next_steps import after_patch, say_next
 
 
 def review(
@@ -29,6 +30,13 @@ def review(
         Path | None, typer.Option(help="Write the page as one .html file that needs no server, and end.")
     ] = None,
     most: Annotated[int, typer.Option(help="With --export: how many suspects go into the file.")] = 1000,
+    order: Annotated[
+        str,
+        typer.Option(
+            help="Which labels come first: worst, informative (P(right) near one half), random, or mixed of these. "
+            "All but worst add labels that are not flagged."
+        ),
+    ] = "mixed",
     patch: Annotated[
         Path | None, typer.Option(help="Write the decisions so far as a patch (.jsonl or .parquet), and end.")
     ] = None,
@@ -37,6 +45,7 @@ def review(
     from contextlib import closing
 
     from eigenclean.review import Review
+    from eigenclean.review.actions.export import PATCH
     from eigenclean.review.source import DataChoices
     from eigenclean.workflows.check import run_summary
     from eigenclean.workflows.review import (
@@ -53,17 +62,19 @@ def review(
         require_server()
     with working():
         choices = DataChoices(encoder, cache, image_root, follow_links)
-        opened = Review.open(run, source=source, choices=choices)
+        opened = Review.open(run, source=source, choices=choices, order=order)
     with closing(opened):
         for note in opened.notes:
             mention(f"note: {note}")
-        n, source_words = len(opened.suspects), recorded_source(run_summary(run))
+        n = len(opened.suspects)
         if patch is not None:
             say(f"{write_patch(opened, patch)}; written to {patch}")
             say_next("eigenclean", *after_patch(run_summary(run), patch))
         if export is not None:
             written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
-            which = f"all {n}" if written == n else f"the worst {written} of {n}"
+            which = (
+                f"all {n}" if written == n else f"the {'worst' if order == 'worst' else 'first'} {written} of {n}"
+            )
             say(f"{which} suspects written to {export}; the file holds the data that it shows")
             say_next("eigenclean", "patch", "show", "patch.jsonl")
         if patch is None and export is None:
@@ -74,10 +85,16 @@ def review(
                 reviewer=reviewer,
                 browser=browser,
                 notify=mention,
-                source=source_words,
+                commands=_after_export(after_patch(run_summary(run), run / PATCH)),
             )
             say(f"{decided} of {n} suspects are judged")
             say_next("eigenclean", "review", run, *(["--patch", "patch.jsonl"] if decided else []))
+
+
+def _after_export(words: list[str]) -> list[str]:
+    """What to type when the decisions are in a patch: show what would change, then change it."""
+    commands = [words, ["patch", "apply", *words[2:], "--in-place"]] if words[:2] == ["patch", "diff"] else [words]
+    return [shlex.join(["eigenclean", *command]) for command in commands]
 
 
 def _announce(link: str) -> None:

@@ -15,7 +15,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eigenclean.errors import EigencleanError
-from eigenclean.review.export import export_patch
+from eigenclean.review.actions.again import JudgingAgain
+from eigenclean.review.actions.export import export_patch
 from eigenclean.review.images import LARGE, SMALL
 from eigenclean.review.requests import (
     PAGE_SIZE,
@@ -39,13 +40,19 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def make_app(review: Review, *, reviewer: str, source: Sequence[str] | None = None) -> ASGIApp:
+def make_app(
+    review: Review,
+    *,
+    reviewer: str,
+    commands: Sequence[str] | None = None,
+    again: Callable[[Review], Review] | None = None,
+) -> ASGIApp:
     """The application; ``reviewer`` signs the decisions unless the page sends another name.
 
-    ``source`` are the data as words of a command line, for the commands that follow an export.
+    ``commands`` are what to type after an export. ``again`` judges the run anew with its decisions and opens it.
     """
     app = Starlette(
-        routes=_Endpoints(review, reviewer, source).routes(),
+        routes=_Endpoints(review, reviewer, commands, again).routes(),
         exception_handlers={HTTPException: _http_error, Exception: _internal_error},
     )
 
@@ -67,13 +74,24 @@ class _Endpoints:
     Methods that are not coroutines run in a thread each, so that a slow image does not delay a decision.
     """
 
-    def __init__(self, review: Review, reviewer: str, source: Sequence[str] | None = None) -> None:
-        self._review = review
-        self._source = source
+    def __init__(
+        self,
+        review: Review,
+        reviewer: str,
+        commands: Sequence[str] | None = None,
+        again: Callable[[Review], Review] | None = None,
+    ) -> None:
+        self._commands = commands
         self._reviewer = reviewer
         self._files = page_files()
-        # Neither the run nor its suspects change while the server runs.
-        self._run_json = json.dumps({**review.describe(), "reviewer": reviewer, "page_size": PAGE_SIZE})
+        self._again = None if again is None else JudgingAgain(lambda: self._show(again(self._review)))
+        self._show(review)
+
+    def _show(self, review: Review) -> None:
+        """Serve this run from now on; it and its suspects change only when it is judged again."""
+        page = {"reviewer": self._reviewer, "page_size": PAGE_SIZE, "judges_again": self._again is not None}
+        self._run_json = json.dumps({**review.describe(), **page})
+        self._review = review
 
     def routes(self) -> list[Route]:
         def get(path: str, endpoint: Callable[..., Any]) -> Route:
@@ -94,6 +112,7 @@ class _Endpoints:
             Route("/api/decisions", self.decide, methods=["POST"]),
             Route("/api/undo", self.undo, methods=["POST"]),
             Route("/api/export", self.export, methods=["POST"]),
+            Route("/api/judge", self.judge, methods=["POST"]),
         ]
 
     def page(self, request: Request) -> Response:
@@ -130,7 +149,13 @@ class _Endpoints:
         entries = self._review.store.since(since, _MAX_ENTRIES)
         seq = entries[-1].seq if entries else since
         more = len(entries) == _MAX_ENTRIES
-        return _json({"changes": self._review.entries_for_page(entries), "seq": seq, "more": more})
+        review = self._review
+        judging = {
+            "key": review.suspects.key,
+            "since_verdict": review.n_since_verdict(),
+            **({} if self._again is None else self._again.state()),
+        }
+        return _json({"changes": review.entries_for_page(entries), "seq": seq, "more": more, "judging": judging})
 
     def patch(self, request: Request) -> Response:
         try:
@@ -143,9 +168,15 @@ class _Endpoints:
             headers={"Content-Disposition": 'attachment; filename="patch.jsonl"'},
         )
 
+    def judge(self, request: Request) -> Response:
+        if self._again is None:
+            raise HTTPException(409, "this page cannot judge again; run `eigenclean detect` with the same --out")
+        self._again.start()
+        return _json(self._again.state())
+
     def export(self, request: Request) -> Response:
         try:
-            return _json(export_patch(self._review, self._source))
+            return _json(export_patch(self._review, self._commands))
         except EigencleanError as error:
             raise HTTPException(409, str(error)) from None
 
@@ -157,10 +188,13 @@ class _Endpoints:
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request)
-        changes = read_changes(body.get("decisions"), self._review.suspects, self._review.labels())
+        review = self._review  # another one when it is judged again meanwhile
+        if body.get("key", review.suspects.key) != review.suspects.key:
+            raise HTTPException(409, "the run was judged again, so the page is loaded anew")
+        changes = read_changes(body.get("decisions"), review.suspects, review.labels())
         reviewer, action, request_id = self._signed_by(body), read_text(body, "action"), read_text(body, "request")
         outcome = await run_in_threadpool(
-            self._review.store.record, changes, reviewer=reviewer, action=action, request=request_id
+            review.store.record, changes, reviewer=reviewer, action=action, request=request_id
         )
         return self._outcome(outcome)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.review.store import STATES, Store
+from eigenclean.review.store import OPEN, STATES, Store
 from eigenclean.review.suspects import Suspects
 from eigenclean.review.typed_labels import TypedLabels
 
@@ -28,6 +28,7 @@ class DecisionColumns:
         self._state = np.zeros(len(suspects), dtype=np.uint8)
         self._label = np.full(len(suspects), -1, dtype=np.int64)
         self._entry = np.zeros(len(suspects), dtype=np.int64)
+        self._decided: set[str] = set()  # all ids that are decided, also those of other rows than the suspects
         self._seq = 0
         self._lock = threading.Lock()
 
@@ -36,6 +37,12 @@ class DecisionColumns:
         with self._lock:
             self._update()
             return int(np.count_nonzero(self._state))
+
+    def n_decided_in_all(self) -> int:
+        """How many samples are decided, suspects or not."""
+        with self._lock:
+            self._update()
+            return len(self._decided)
 
     def read(self, rows: slice) -> dict[str, list[Any]]:
         """The columns of these suspects as lists: codes of `STATES`, class codes (or -1), numbers of entries."""
@@ -57,6 +64,7 @@ class DecisionColumns:
         position = self._position
         for entries in self._store.states_since(self._seq):
             for seq, id, state, label in entries:
+                (self._decided.discard if state == OPEN else self._decided.add)(id)
                 at, code = position.get(id), self._labels.code(label)
                 # Entries about other samples, and with labels of another type, are left out.
                 if at is not None and code is not None and state in _STATE_CODES:

@@ -14,12 +14,14 @@ import numpy as np
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import parse_json
+from eigenclean.names import check_name
 from eigenclean.patch import Patch
 from eigenclean.paths import inside
 from eigenclean.publication import read_together
 from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
+from eigenclean.review.order import ORDERS, WORST
 from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
@@ -42,7 +44,7 @@ class Review:
     Attributes:
         folder: where `eigenclean detect` wrote the run; the decisions are in ``review.sqlite`` there.
         data_hash: fingerprint of the data that were judged.
-        suspects: the flagged labels, worst first.
+        suspects: the flagged labels and others that the order asks for.
         store: the decisions.
         images: of suspects and neighbours, if the source has images.
         texts: one per row of the source, if it has texts.
@@ -51,6 +53,8 @@ class Review:
         name: name of the data, for the page.
         notes: what is missing and why, in sentences.
         are_folders: whether labels are names of folders, so that not every text can be one.
+        data: the source, with the features that were judged as far as they can be had.
+        n_known: how many decisions the verdict knows already.
     """
 
     folder: Path
@@ -64,6 +68,8 @@ class Review:
     notes: tuple[str, ...]
     table: TableRows | None = None
     are_folders: bool = False
+    data: Source | None = None
+    n_known: int = 0
 
     pictures = RenamedAttribute("images")
     why = RenamedAttribute("explanation")
@@ -76,15 +82,18 @@ class Review:
         source: str | None = None,
         choices: DataChoices | None = None,
         data: Source | None = None,
+        order: str = WORST,
     ) -> "Review":
         """Open the run in ``folder``; ``source`` names the data if they are no longer where `detect` read them.
 
         ``data`` are the data themselves, opened and with the features that were judged, for those who have them.
-        ``choices`` are what the run, which may be somebody else's, may not decide about its data.
+        ``choices`` are what the run, which may be somebody else's, may not decide about its data. ``order`` is one
+        of `eigenclean.review.order.ORDERS`.
         """
+        check_name(order, ORDERS, by="review", what="order")
         folder, choices = Path(folder), choices or DataChoices()
         verdict, summary, data_hash = read_run(folder)
-        suspects = Suspects.of(verdict)
+        suspects = Suspects.of(verdict, order)
         recorded = summary.get("source")
         record = dict(recorded) if isinstance(recorded, dict) else {}
         if source is not None:
@@ -110,6 +119,8 @@ class Review:
             notes=tuple(reopened.notes),
             table=reopened.table,
             are_folders=reopened.data is not None and is_class_folder(reopened.data),
+            data=reopened.data,
+            n_known=_n_known(summary),
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
@@ -139,6 +150,10 @@ class Review:
     def n_decided(self) -> int:
         """How many suspects are decided."""
         return self._decision_columns.n_decided()
+
+    def n_since_verdict(self) -> int:
+        """How many decisions there are that the verdict does not know yet."""
+        return max(0, self._decision_columns.n_decided_in_all() - self.n_known)
 
     def entries_for_page(self, entries: Iterable[Entry]) -> list[dict[str, Any]]:
         """Entries of the history with suspects and labels as numbers; entries about other samples are left out."""
@@ -286,6 +301,13 @@ def read_run(folder: Path) -> tuple[Verdict, dict[str, Any], str]:
     if not isinstance(data_hash, str) or not data_hash or not data_hash.isascii():
         raise InvalidData(f"{folder / SUMMARY} has no data_hash; run `eigenclean detect` again")
     return verdict, summary, data_hash
+
+
+def _n_known(summary: dict[str, Any]) -> int:
+    """How many decisions the summary says that the judge was told."""
+    facts = summary.get("decisions")
+    n = facts.get("n") if isinstance(facts, dict) else 0
+    return n if type(n) is int else 0
 
 
 def _read_summary(folder: Path) -> dict[str, Any]:

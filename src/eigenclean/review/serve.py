@@ -26,7 +26,8 @@ def serve(
     reviewer: str | None = None,
     announce: Callable[[str], None],
     ready: Callable[[str], None] = lambda link: None,
-    source: Sequence[str] | None = None,
+    commands: Sequence[str] | None = None,
+    again: Callable[[Review], Review] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -36,13 +37,14 @@ def serve(
         reviewer: who signs the decisions; by default the name of the user.
         announce: called with every new link that opens the page.
         ready: called once with the first link when the server listens.
-        source: the data as words of a command line, for the commands that follow an export.
+        commands: what to type after an export.
+        again: judges the run anew with its decisions and opens it.
     """
     name = reviewer_name(reviewer)
     listening = listen(port)
     with listening:
         port = listening.getsockname()[1]
-        app = Guard(make_app(review, reviewer=name, source=source), port=port, announce=announce)
+        app = Guard(make_app(review, reviewer=name, commands=commands, again=again), port=port, announce=announce)
         announce(app.link)
         ready(app.link)  # the socket listens already; a connection waits until the server runs
         try:

@@ -156,10 +156,12 @@ def _explanation(
             return None, [f"{data.name} has other features now than were judged, so there are no neighbours."]
     except EigencleanError as error:
         return None, [f"There are no neighbours to show: {error}."]
+    trusted = ~np.asarray(suspects.verdict.flagged)
+    trusted[suspects.rows] = False  # a label that is looked at is no evidence about itself
     explanation = explain(
         features,
         suspects.codes,
-        ~np.asarray(suspects.verdict.flagged),
+        trusted,
         suspects.rows,
         suspects.suggested,
         len(suspects.classes),

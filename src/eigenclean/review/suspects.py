@@ -1,4 +1,4 @@
-"""The flagged labels of a verdict, worst first, with classes as codes: the list that the page shows."""
+"""The labels that people look at, in order, with classes as codes: the list that the page shows."""
 
 import hashlib
 from dataclasses import asdict, dataclass
@@ -10,6 +10,7 @@ import numpy as np
 from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.metrics.certainty import CERTAINTY_BANDS
 from eigenclean.metrics.noise_rate import noise_rate_interval
+from eigenclean.review.order import WORST, ordered_rows
 from eigenclean.verdict import Verdict
 
 NO_CLASS = -2  # the page knows it too
@@ -17,16 +18,17 @@ NO_CLASS = -2  # the page knows it too
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """The flagged labels of a verdict; position 0 is the worst.
+    """The flagged labels of a verdict, and others that an order asks for; position 0 comes first.
 
     Attributes:
         verdict: the verdict on all labels.
-        rows: their rows in the verdict.
+        rows: their rows in the verdict, in the order of the list.
         classes: every label that was given or is suggested, sorted.
         codes: class code of the given label, for all rows of the verdict.
         given: class code of the given label, for each suspect.
         suggested: class code of the suggested label; -1 when it is the given one, `NO_CLASS` when the sample
             belongs to none of the classes.
+        order: name of the order.
     """
 
     verdict: Verdict
@@ -35,17 +37,18 @@ class Suspects:
     codes: Ints
     given: Ints
     suggested: Ints
+    order: str = WORST
 
     @classmethod
-    def of(cls, verdict: Verdict) -> "Suspects":
-        """The suspects of a verdict."""
-        rows = verdict.suspects()
+    def of(cls, verdict: Verdict, order: str = WORST) -> "Suspects":
+        """The suspects of a verdict, in one of the orders of `ordered_rows`."""
+        rows = ordered_rows(verdict, order)
         classes = np.unique(np.concatenate([verdict.labels, verdict.suggested[rows]]))
         codes = np.searchsorted(classes, verdict.labels)
         given, suggested = codes[rows], np.searchsorted(classes, verdict.suggested[rows])
         suggested = np.where(suggested == given, -1, suggested)
         suggested[verdict.is_none[rows]] = NO_CLASS
-        return cls(verdict, rows, classes, codes, given, suggested)
+        return cls(verdict, rows, classes, codes, given, suggested, order)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -97,6 +100,7 @@ class Suspects:
             "n": len(rows),
             "n_samples": len(verdict),
             "n_flagged": verdict.n_flagged,
+            "order": self.order,
             # The labels that are not listed: the detector's noise rate, for the live estimate.
             "rest": {
                 "n": len(rest),
@@ -123,6 +127,7 @@ class Suspects:
             "row": rows.tolist(),
             "given": self.given[chunk].tolist(),
             "suggested": self.suggested[chunk].tolist(),
+            "flagged": np.asarray(self.verdict.flagged[rows], dtype=int).tolist(),
             "wrong": np.round(self.p_wrong[chunk], 4).tolist(),
             "confidence": np.round(confidence, 4).tolist(),
         }

@@ -3,6 +3,7 @@
 import os
 import webbrowser
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from eigenclean.errors import InvalidOption
@@ -63,7 +64,7 @@ def serve_page(
     reviewer: str | None = None,
     browser: bool = False,
     notify: Notify = ignore,
-    source: Sequence[str] | None = None,
+    commands: Sequence[str] | None = None,
 ) -> int:
     """Serve the page until Ctrl-C; return how many suspects are decided by then.
 
@@ -74,7 +75,7 @@ def serve_page(
         reviewer: who signs the decisions; by default the name of the user.
         browser: whether the page is opened in a browser.
         notify: told where the decisions are saved.
-        source: the data as words of a command line, for the commands that follow an export.
+        commands: what to type after an export.
     """
     require_server()
     from eigenclean.review.serve import serve
@@ -87,10 +88,30 @@ def serve_page(
             _open_browser(redirect, link)
 
     try:
-        serve(review, port=port, reviewer=reviewer, announce=announce, ready=ready, source=source)
+        serve(
+            review,
+            port=port,
+            reviewer=reviewer,
+            announce=announce,
+            ready=ready,
+            commands=commands,
+            again=judged_again,
+        )
     finally:
         redirect.unlink(missing_ok=True)
     return review.n_decided()
+
+
+def judged_again(review: Review) -> Review:
+    """The run judged anew with what people decided since, and opened with the same data and the same store."""
+    from eigenclean.workflows.reviewing.judge_again import judge_again
+
+    judge_again(review)
+    opened = Review.open(review.folder, data=review.data, order=review.suspects.order)
+    if opened.data_hash != review.data_hash:
+        return opened
+    opened.close()  # requests may be using the other store, which is the same file
+    return replace(opened, store=review.store)
 
 
 def _open_browser(redirect: Path, link: str) -> None:

@@ -1,7 +1,7 @@
 // The suspects as columns of numbers: a few hundred thousand of them are filtered and counted in milliseconds.
 
 const KINDS = {
-  id: Array, row: Float64Array, given: Int32Array, suggested: Int32Array, wrong: Float32Array, confidence: Float32Array,
+  id: Array, row: Float64Array, given: Int32Array, suggested: Int32Array, flagged: Uint8Array, wrong: Float32Array, confidence: Float32Array,
   state: Uint8Array, label: Int32Array, base: Float64Array, // the last decision: its state, label and number
 };
 

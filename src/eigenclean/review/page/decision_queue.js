@@ -54,6 +54,7 @@ export class DecisionQueue {
         this.model.seq = answer.seq;
         this.model.apply(answer.changes);
       } while (answer.more);
+      if (answer.judging) this.onJudging?.(answer.judging);
       if (this.busySince === null) this.warn(null);
     } catch (error) {
       if (this.busySince === null) this.warn(`No connection: ${error.message}.`);

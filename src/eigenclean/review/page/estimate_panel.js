@@ -4,7 +4,9 @@ import { estimate } from "./estimate.js";
 
 export function drawEstimate(model) {
   if (!model.n) { byId("estimate").hidden = true; return; }
-  const { precision, noise, found, right } = estimate(model.wrong, model.verdicts(), model.run.rest);
+  const verdicts = model.verdicts(), isFlagged = (_, at) => model.flagged[at];
+  const { noise, found, right } = estimate(model.wrong, verdicts, model.run.rest);
+  const { precision } = estimate(model.wrong.filter(isFlagged), verdicts.filter(isFlagged), model.run.rest);
   drawInterval("precision", precision, 1);
   drawInterval("noise", noise, Math.min(1, Math.max(0.05, 1.6 * noise[2])), 1);
   byId("basis").textContent = found + right

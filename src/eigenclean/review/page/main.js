@@ -7,6 +7,7 @@ import { byId, count, download, label, make, plural, remember, remembered } from
 import { drawEstimate } from "./estimate_panel.js";
 import { setUpFilters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { setUpJudgingAgain } from "./judge_again.js";
 import { setUpKeys } from "./keys.js";
 import { LocalBackend } from "./local_backend.js";
 import { Model, NO_CLASS } from "./model.js";
@@ -17,16 +18,22 @@ import { SuspectView, describeDecision, describeSuspect, noteOf } from "./suspec
 import { setUpTheme } from "./theme.js";
 import { VirtualList } from "./virtual_list.js";
 
+const ORDERS = { worst: "worst first", informative: "most doubtful first", random: "at random", mixed: "worst, doubtful and random ones" };
+
 // For screen readers.
 const announce = (sentence) => { byId("live").textContent = sentence; };
+// Something to read that stays until it is closed.
+const notify = (...paragraphs) => {
+  byId("notice-text").replaceChildren(...paragraphs);
+  byId("notice").hidden = false;
+};
 // Where the patch went, and what to type next.
 const showExport = ({ path, decisions, next }) => {
   const copy = "Your browser has downloaded patch.jsonl";
-  byId("notice-text").replaceChildren(
+  notify(
     make("p", {}, ...(path ? [`${decisions}, written to `, make("code", {}, path), `. ${copy}, too.`] : [`${copy}: look in its folder of downloads.`])),
     make("p", {}, "To see what would change, and to apply it, type:"),
     make("pre", { tabindex: "0" }, make("code", {}, next.join("\n"))));
-  byId("notice").hidden = false;
 };
 byId("notice-close").addEventListener("click", () => { byId("notice").hidden = true; byId("export").focus(); });
 // The banner; null hides it.
@@ -69,7 +76,10 @@ function start(opened) {
   byId("run-name").textContent = run.name;
   document.title = `Review ${run.name} · eigenclean`;
   const notes = [...run.notes];
-  if (model.n < run.n_flagged) notes.push(`This page holds the worst ${count(model.n)} of ${count(run.n_flagged)} suspects.`);
+  const nFlagged = model.flagged.reduce((n, flag) => n + flag, 0);
+  if (nFlagged < run.n_flagged) notes.push(`This page holds ${run.order === "worst" ? "the worst " : ""}${count(nFlagged)} of ${count(run.n_flagged)} suspects.`);
+  if (nFlagged < model.n) notes.push(`${plural(model.n - nFlagged, "label")} in the list ${model.n - nFlagged === 1 ? "is" : "are"} not flagged: decisions about them teach the judge most when it judges again.`);
+  for (const id of ["list", "cells"]) byId(id).setAttribute("aria-label", `Suspects, ${ORDERS[run.order] ?? "worst first"}`);
   if (embedded) notes.push("Decisions are kept in this browser alone until you export them.");
   byId("notes").textContent = notes.join(" ");
   byId("reviewer").value = remembered("reviewer", run.reviewer ?? "");
@@ -84,6 +94,7 @@ function start(opened) {
   setUpFilters(model);
   setUpColumnFilter(model, backend, warn);
   setUpKeys(act);
+  setUpJudgingAgain(run, backend, queue, { announce, notify });
 
   byId("list").addEventListener("click", (event) => {
     const item = list.itemAt(event);

@@ -9,8 +9,8 @@ export class Model extends EventTarget {
     super();
     this.run = run;
     this.n = run.n;
-    const { id: ids, row, given, suggested, wrong, confidence, state, label, base } = columns;
-    Object.assign(this, { ids, row, given, suggested, wrong, confidence, state, label, base });
+    const { id: ids, row, given, suggested, flagged, wrong, confidence, state, label, base } = columns;
+    Object.assign(this, { ids, row, given, suggested, flagged, wrong, confidence, state, label, base });
     this.signatures = new Map(); // who decided last, when, and the note, as far as it was seen to happen
     this.seq = seq;
     this.judged = state.reduce((n, code) => n + Number(code > 0), 0);
@@ -72,7 +72,7 @@ export class Model extends EventTarget {
     return Int8Array.from(this.state, (state) => codes[state]);
   }
 
-  #after(item) { // the order is ascending: worst first
+  #after(item) { // positions in the list are ascending
     let low = 0, high = this.order.length;
     while (low < high) { const mid = (low + high) >> 1; if (this.order[mid] < item) low = mid + 1; else high = mid; }
     return low;

@@ -50,7 +50,8 @@ export class ServerBackend {
   }
   async items(positions) { return (await request(`/api/items?at=${positions.join(",")}`)).json(); }
   async groups(column) { return (await request(`/api/groups?column=${column}`)).json(); }
-  async decide(body) { return (await request("/api/decisions", body)).json(); }
+  async decide(body) { return (await request("/api/decisions", { ...body, key: this.key })).json(); }
+  async judge() { return (await request("/api/judge", {})).json(); }
   async undo(body) { return (await request("/api/undo", body, SLOW)).json(); }
   async changes(since) { return (await request(`/api/changes?since=${since}`)).json(); }
   // Writes the patch into the folder of the run; says where it is and what to type next.

@@ -39,7 +39,7 @@ export class SuspectCells {
     const { model } = this;
     const code = model.stateOf(item) === "relabel" ? model.label[item] : model.suggested[item];
     if (code === NO_CLASS) return make("span", { class: "name proposed" }, "remove");
-    return label(code >= 0 ? model.name(code) : "?", "name proposed");
+    return label(code >= 0 ? model.name(code) : model.flagged[item] ? "?" : "not flagged", code >= 0 || model.flagged[item] ? "name proposed" : "soft");
   }
 
   #description(item) {

@@ -8,7 +8,8 @@ const STATE_NAMES = { open: "", keep: "kept", relabel: "relabelled", remove: "to
 export function describeSuspect(model, item) {
   const suggestion = model.suggested[item] >= 0
     ? `suggested ${model.name(model.suggested[item])}, ${percent(model.confidence[item])}`
-    : model.suggested[item] === NO_CLASS ? `to remove: none of the classes, ${percent(model.confidence[item])}` : "no suggestion";
+    : model.suggested[item] === NO_CLASS ? `to remove: none of the classes, ${percent(model.confidence[item])}`
+      : model.flagged[item] ? "no suggestion" : "not flagged";
   return `given ${model.name(model.given[item])}, ${suggestion}`;
 }
 
@@ -52,7 +53,7 @@ export class SuspectView {
         : suggested === NO_CLASS
           ? [make("small", {}, "belongs to"), make("span", { class: "name proposed" }, "none of the classes"),
             make("small", { class: "sure" }, percent(model.confidence[item]))]
-          : [make("small", {}, "looks wrong, no suggestion")]),
+          : [make("small", {}, model.flagged[item] ? "looks wrong, no suggestion" : "not flagged: is it right?")]),
     );
     const state = model.stateOf(item), signature = model.signatures.get(item) ?? this.details.peek(item)?.signed;
     const place = model.place(item);

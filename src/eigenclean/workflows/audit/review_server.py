@@ -10,7 +10,7 @@ from typing import Any
 from eigenclean.review import Review
 from eigenclean.review.run import reviewer_name
 from eigenclean.sources import Source
-from eigenclean.workflows.review import check_page_options, require_server, write_page
+from eigenclean.workflows.review import check_page_options, judged_again, require_server, write_page
 
 FRAME_HEIGHT = 720  # pixels
 # The cookie of the page is sent to the host that the notebook has in the browser, and to no other.
@@ -57,7 +57,7 @@ class ReviewServer:
         self.folder, self.n_suspects = review.folder, len(review.suspects)
         self._review = review
         self._socket = listen(port)
-        app = make_app(review, reviewer=reviewer_name(reviewer))
+        app = make_app(review, reviewer=reviewer_name(reviewer), again=judged_again)
         self._guard = Guard(app, port=self._socket.getsockname()[1], announce=lambda link: None, frames=LOCAL_PAGES)
         self._server = make_server(self._guard)
         self._thread = threading.Thread(target=self._run, name="eigenclean review", daemon=True)

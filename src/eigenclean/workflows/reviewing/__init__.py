@@ -1,0 +1,1 @@
+"""What the review page can ask for beside decisions."""
