@@ -15,7 +15,7 @@ from eigenclean.nets import NETS, make_net
 from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean.train.augment import AUGMENTS
 from eigenclean.train.data.pool import Pool
-from eigenclean.train.data.scaling import CONSTANTS, MEASURED
+from eigenclean.train.data.scaling import CONSTANTS, MEASURED, UNIT
 from eigenclean.train.engine import Engine
 from eigenclean.train.presets import PRESETS
 from eigenclean.train.selectors import KeepAll, make_selector
@@ -83,7 +83,7 @@ def test_it_is_a_value_in_every_preset(name: str, preset: str) -> None:
     assert (repr(back), hash(back), back.name) == (repr(one), hash(one), name)
     assert one.net in NETS
     assert one.augment in AUGMENTS
-    assert one.scale in (MEASURED, *CONSTANTS)
+    assert one.scale in (MEASURED, UNIT, *CONSTANTS)
     assert one.with_epochs(one.epochs) == one
 
 

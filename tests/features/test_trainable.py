@@ -135,3 +135,34 @@ def test_a_model_of_the_bundled_encoder_is_loaded_from_its_own_weights(
     monkeypatch.setattr("eigenclean.features.encoders.efficientnet_lite.load_network", None)
     back = RobustClassifier.load(tmp_path / "run")
     assert np.array_equal(back.predict_proba(images), model.predict_proba(images))
+
+
+def test_the_recipe_judges_pretrained_features_once_and_trains_the_head_first() -> None:
+    images, labels = images_and_labels(60)
+    labels[:4] = 1 - labels[:4]
+    chosen = recipe("finetune", warm_up=1, epochs=3)
+    assert chosen.net == "encoder" and chosen.scale == "unit"
+    assert [plan.optimiser.backbone for plan in chosen.plan()] == [0.0, 0.1, 0.1]
+    assert [plan.epoch for plan in chosen.plan() if plan.selects] == [1, 2]
+    cheap = chosen.with_selector("knn")
+    options = {"encoder": TINY, "size": 12}
+    kept: list[Any] = []
+
+    class Kept(Callback):
+        def on_selection(self, engine: Any, epoch: int, selections: Any) -> None:
+            kept.append(selections[0].keep.copy())
+
+    RobustClassifier(cheap, net_options=options, device="cpu", callbacks=[Kept()]).fit(images, labels)
+    assert len(kept) == 2 and np.array_equal(kept[0], kept[1])  # the head alone changes no feature
+    assert RobustClassifier("finetune")._resolve_recipe(vectors=False) == recipe("finetune")
+
+
+@has_lite
+@pytest.mark.slow
+def test_fine_tuning_the_bundled_encoder_learns_photos_like_patterns() -> None:
+    images, labels = images_and_labels(60)
+    wrong = labels.copy()
+    wrong[:10] = 1 - wrong[:10]
+    chosen = recipe("finetune", warm_up=1, epochs=2)
+    model = RobustClassifier(chosen, net_options={"size": 32}, device="cpu").fit(images, wrong)
+    assert model.score(images, labels) > 0.9

@@ -107,7 +107,7 @@ def train(
     about_networks = any((net, preset, epochs, resume, tensorboard, mixed_precision != "no"))
     name = recipe or default_recipe(network=about_networks, settings=settings, selector=selector)
     built = build_recipe(
-        name, preset=preset or default_preset(net), selector=selector, epochs=epochs, settings=of_recipe
+        name, preset=preset or default_preset(net, name), selector=selector, epochs=epochs, settings=of_recipe
     )
     if name != "probe":
         require("torch", extra="train", caller="eigenclean train")
@@ -167,6 +167,10 @@ def train(
         print_json({**run.model.verdict_.summary(**run.facts), **run.model.history_[-1]})
         return
     _print_run(run.model.history_, run.facts)
+    if run.facts.get("test_accuracy_estimate") is not None:
+        from eigenclean.workflows.training.accuracy import sentence
+
+        say(sentence(run.facts["test_accuracy_estimate"]))
     say(str(run.model.verdict_))
     if "quality" in run.facts:
         print_quality({run.model.verdict_.method: run.facts["quality"]})

@@ -28,6 +28,7 @@ from eigenclean.sampling import held_out
 from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import InputSpec, as_inputs, take_rows
 from eigenclean.train.data.scaling import UNIT
+from eigenclean.train.presets import image_preset
 from eigenclean.train.probe.fitting import ProbeFitting
 from eigenclean.train.probe.recipe import PROBE, Probe
 from eigenclean.train.raw_rows import RawRows
@@ -197,8 +198,7 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         """The most likely class of each row."""
         if hasattr(self, "model_"):
             return np.asarray(self.classes_[self.model_.predict_codes(self._vectors(X))])
-        logits = self._logits(X)
-        return np.asarray(self.classes_[logits.argmax(axis=1)])
+        return np.asarray(self.classes_[self._logits(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Float64s:
         """Probability of each class, columns as in ``classes_``."""
@@ -265,7 +265,7 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         else:
             name = "judge" if self.recipe is None else self.recipe
             check_name(name, recipe_names(), by=_BY, what="recipe")
-            resolved = make_recipe(name, preset="head" if vectors else "small")
+            resolved = make_recipe(name, preset="head" if vectors else image_preset(name))
         if not 0 <= self.validation_fraction < 1:
             raise InvalidOption(
                 f"{_BY}: validation_fraction must be from 0 to below 1, got {self.validation_fraction}"
@@ -278,10 +278,10 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
         if hasattr(net, "state_dict") and not isinstance(net, type):  # a module is callable, too
             raise InvalidOption(
                 f"{_BY}: net must be a function of (shape of an input, number of classes) that makes a module, "
-                f"got a module: give net=lambda shape, n_classes: {type(self._net(resolved)).__name__}(...)"
+                f"got a module: give net=lambda shape, n_classes: {type(net).__name__}(...)"
             )
-        if not callable(self._net(resolved)):
-            check_name(self._net(resolved), NETS, by=_BY, what="net")
+        if not callable(net):
+            check_name(net, NETS, by=_BY, what="net")
         if isinstance(self.selector, str):
             check_name(self.selector, DETECTORS, by=_BY, what="selector")
         if self.selector is not None:

@@ -89,6 +89,15 @@ _BASES = {"cifar10-asymmetric": "cifar10"}
 PRESETS |= {name: PRESETS[base] for name, base in _BASES.items()}
 
 
+def image_preset(recipe: str) -> str:
+    """The preset of a recipe for images, when none is named.
+
+    >>> image_preset("judge"), image_preset("finetune")
+    ('small', 'finetune')
+    """
+    return "finetune" if recipe == "finetune" else "small"
+
+
 def for_preset(table: Mapping[str, T], preset: str, default: T) -> T:
     """The entry of the preset, or of the preset that it is a variant of.
 

@@ -26,13 +26,15 @@ class TrainingSources:
     test: Source | None = None
 
 
-def default_preset(net: str | None) -> str:
+def default_preset(net: str | None, recipe: str | None = None) -> str:
     """The preset for a network: "small" if it takes images, "finetune" if it is pretrained, "head" otherwise.
 
     >>> default_preset(None), default_preset("small-cnn"), default_preset("encoder")
     ('head', 'small', 'finetune')
+    >>> default_preset(None, "finetune")
+    'finetune'
     """
-    if net == "encoder":
+    if net == "encoder" or (net is None and recipe == "finetune"):
         return "finetune"
     return "small" if net in NETS and takes_images(net) else "head"
 

@@ -10,6 +10,7 @@ from eigenclean.train.recipe import Recipe
 from eigenclean.train.recipes.co_teaching import co_teaching, co_teaching_plus, f_coteaching, j_coteaching
 from eigenclean.train.recipes.dividemix import dividemix, f_dividemix, j_dividemix
 from eigenclean.train.recipes.dst import dst
+from eigenclean.train.recipes.finetune import finetune
 from eigenclean.train.recipes.forward import forward
 from eigenclean.train.recipes.longremix import longremix
 from eigenclean.train.recipes.robust_losses import bootstrap, elr, elr_fine, gce, gce_fine, sce, sce_fine
@@ -40,6 +41,7 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
     "judge": judge,
     "j-coteaching": j_coteaching,
     "j-dividemix": j_dividemix,
+    "finetune": finetune,
 }
 
 __all__ = ["RECIPES", "recipe", "recipe_names"]
