@@ -1,4 +1,4 @@
-"""`eigenclean score`: how good a verdict is, when the truth is known."""
+"""`eigenclean score`: how good a verdict is when the truth is known, or a model on test labels."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,32 +6,62 @@ from typing import Annotated, Any
 import typer
 
 from eigenclean.cli import options as o
-from eigenclean.cli.console import console, mention, print_json, table
+from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.errors import InvalidOption
 
 
 def score(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder that `eigenclean detect` wrote.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Folder that `eigenclean detect` or `eigenclean train` wrote.", show_default=False
+        ),
     ],
     truth: Annotated[
-        Path,
+        Path | None,
         typer.Option(help="The right labels: .npy in row order, or .npz with labels and ids.", show_default=False),
-    ],
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(help="Rows with labels, right or not, to measure a trained model on.", show_default=False),
+    ] = None,
     report: Annotated[
         bool, typer.Option(help="Show the result, with a reliability plot, in DIR/report.html.")
     ] = True,
     as_json: o.Json = False,
 ) -> None:
-    """Measure a verdict against the truth: precision, recall, F, AUROC, calibration."""
+    """Measure a verdict against the truth: precision, recall, F, AUROC, calibration.
+
+    With `--test`, measure a trained model: accuracy by the labels as they are, and an interval for the true one.
+    """
     from eigenclean.workflows.score import score_run
 
+    if test is not None:
+        if truth is not None:
+            raise InvalidOption("eigenclean score: --truth is for a verdict, --test for a model; give one of them")
+        _score_model(run, test, as_json)
+        return
+    if truth is None:
+        raise InvalidOption("eigenclean score: give --truth FILE for a verdict, or --test SOURCE for a model")
     scored = score_run(run, truth, report=report, notify=mention)
     if as_json:
         print_json(scored.quality)
     else:
         print_quality({scored.method: scored.quality})
         say_next("eigenclean", "review", run)
+
+
+def _score_model(run: Path, test: str, as_json: bool) -> None:
+    from eigenclean.workflows.training.accuracy import score_model, sentence
+
+    with working():
+        record = score_model(run, test).as_dict()
+    if as_json:
+        print_json(record)
+        return
+    say(sentence(record))
+    say_next("eigenclean", "detect", test, "--out", "test-labels")
 
 
 _ROWS = (  # key in the record, what it means

@@ -16,10 +16,12 @@ from eigenclean.metrics.class_eigenvectors import (
 from eigenclean.metrics.detection import DetectionQuality, detection_quality
 from eigenclean.metrics.noise_rate import noise_rate_interval, verdict_interval
 from eigenclean.metrics.record import Record
+from eigenclean.metrics.true_accuracy import AccuracyEstimate, true_accuracy
 from eigenclean.metrics.truth_files import read_truth, score_verdict
 
 __all__ = [
     "CERTAINTY_BANDS",
+    "AccuracyEstimate",
     "AlignmentHeatmap",
     "CertaintyBand",
     "DetectionQuality",
@@ -41,5 +43,6 @@ __all__ = [
     "read_truth",
     "reliability_curve",
     "score_verdict",
+    "true_accuracy",
     "verdict_interval",
 ]

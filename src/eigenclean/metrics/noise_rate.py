@@ -76,11 +76,11 @@ def verdict_interval(verdict: Verdict, level: float = LEVEL) -> tuple[float, flo
     """
     p_clean = np.nan_to_num(np.asarray(verdict.p_clean, dtype=np.float64), nan=0.5)
     low, high = noise_rate_interval(p_clean, level)
-    lowest, highest = _recorded_range(verdict) or (low, high)
+    lowest, highest = recorded_range(verdict) or (low, high)
     return min(low, lowest), max(high, highest)
 
 
-def _recorded_range(verdict: Verdict) -> tuple[float, float] | None:
+def recorded_range(verdict: Verdict) -> tuple[float, float] | None:
     """The ``noise_rate_range`` of the record; a verdict from a file may have anything there."""
     made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
     match made_by.get("noise_rate_range"):

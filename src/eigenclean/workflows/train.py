@@ -35,6 +35,7 @@ from eigenclean.workflows.options import Notify, ignore, link_facts
 from eigenclean.workflows.train_callbacks import SelectionHistory, SelectionQuality
 from eigenclean.workflows.train_files import is_main_process, progress_folder, publish_training
 from eigenclean.workflows.trained_eigenvectors import TrainedEigenvectors
+from eigenclean.workflows.training.accuracy import estimated_accuracy
 from eigenclean.workflows.training.consensus import labels_to_learn
 from eigenclean.workflows.training.image_sizes import ENCODER_SIDE, SIDE, in_one_size
 
@@ -154,6 +155,9 @@ def run_training(
         trusted=None if decisions is None else decisions.verified[rows[True]],
     )
     facts = {**_facts(model, options, net, data, time.perf_counter() - started), **link_facts(data)}
+    tested = _pair(test, net, side)
+    if tested is not None and is_main_process():
+        facts["test_accuracy_estimate"] = estimated_accuracy(model, *tested)
     encoding = column_encoding(data)
     if encoding is not None:
         facts["features"] = encoding.facts()

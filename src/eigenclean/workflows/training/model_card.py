@@ -12,6 +12,7 @@ from eigenclean.tables import TableEncoding
 from eigenclean.train import Probe, RobustClassifier
 from eigenclean.train.probe.model import ProbeModel
 from eigenclean.version import __version__
+from eigenclean.workflows.training.accuracy import sentence
 
 MODEL_CARD = "model.md"
 _MAX_CLASSES = 50
@@ -46,6 +47,9 @@ def model_card(
         for name, meaning in _MEANINGS.items()
         if facts.get(name) is not None
     ]
+    estimated = facts.get("test_accuracy_estimate")
+    if estimated is not None:
+        lines.append(f"| True accuracy | {_cell(sentence(estimated))} |")
     lines += [
         f"| Versions | eigenclean {__version__}, Python {sys.version.split()[0]}, numpy {np.__version__}, "
         f"scikit-learn {sklearn.__version__} |",
