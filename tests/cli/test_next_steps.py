@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+from PIL import Image
 
 from eigenclean.cli.hints.completion import KINDS
 from eigenclean.noise import add_noise
 from eigenclean.patch import Patch
 from eigenclean.review import Review
 from eigenclean.review.store import KEEP, RELABEL, Change
+from eigenclean.sources import open_source
 
 Cli = Callable[..., Any]
 
@@ -64,6 +66,22 @@ def test_the_walk_follows_its_own_advice(cli: Cli, folder: Path) -> None:
     assert next_words(cli(*diff).err)[:2] == ["patch", "apply"]  # the original is as it was
     assert next_words(cli("patch", "show", "patch.jsonl").err) == ["patch", "diff", "SOURCE", "patch.jsonl"]
     assert len(Patch.load("patch.jsonl")) == 2
+
+
+def test_a_folder_of_images_is_corrected_as_a_list_that_can_be_opened(cli: Cli, folder: Path) -> None:
+    for name in ("cat/1.png", "cat/2.png", "dog/1.png"):
+        Path("my pets", name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(Path("my pets", name))
+    record = {"id": "cat/1.png", "decision": "relabel", "old": "cat", "new": "dog"}
+    Patch.from_records([{**record, "data_hash": open_source("my pets").data_hash()}]).save("patch.jsonl")
+    apply = next_words(cli("patch", "diff", "my pets", "patch.jsonl").err)
+    assert apply == ["patch", "apply", "my pets", "patch.jsonl", "--out", "my pets-fixed.csv"]
+    detect = next_words(cli(*apply).err)
+    options = dict(zip(detect[2::2], detect[3::2], strict=True))
+    assert (detect[1], options.pop("--out")) == ("my pets-fixed.csv", "run-fixed")
+    opened = open_source(detect[1], **{name[2:].replace("-", "_"): value for name, value in options.items()})
+    assert opened.labels.tolist() == ["dog", "cat", "dog"] and opened.images is not None
+    assert len(opened.images) == 3 and opened.images[0].shape[:2] == (8, 8)
 
 
 def test_a_gate_that_failed_and_one_that_passed(cli: Cli, folder: Path) -> None:

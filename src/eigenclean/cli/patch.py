@@ -10,7 +10,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.hints.next_steps import beside, say_next, source_words
+from eigenclean.cli.hints.next_steps import beside, fixed_words, say_next, source_words
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -139,9 +139,8 @@ def _say_labels(result: Mapping[str, Any], what: str) -> None:
 
 
 def _say_next_detect(source: str, out: Path | None, columns: o.TextTableOptions) -> None:
-    fixed = source_words(source if out is None or columns.labels is not None else out, vars(columns))
-    if out is not None and columns.labels is not None:
-        fixed = source_words(source, {**vars(columns), "labels": out})
+    options = vars(columns)
+    fixed = source_words(source, options) if out is None else fixed_words(source, out, options)
     say_next("eigenclean", "detect", *fixed, "--out", "run-fixed")
 
 
@@ -185,6 +184,7 @@ def diff(
     """Show what applying the patch would change; nothing is written."""
     from eigenclean.patch import RELABEL
     from eigenclean.sources.relabel import match_patch
+    from eigenclean.sources.relabel.folder import is_class_folder
 
     data, decisions, name, _ = _open(source, patch, columns, with_rows=True)
     with working():
@@ -220,6 +220,8 @@ def diff(
     say(f"{len(changes) - applied} labels of {data.name} would change, {applied} have been changed already")
     if applied < len(changes):
         target = beside(source if columns.labels is None else str(columns.labels), "-fixed")
+        if columns.labels is None and is_class_folder(data):  # a copy of it is a list of files and labels
+            target = f"{target}.csv"
         say_next("eigenclean", "patch", "apply", *source_words(source, vars(columns)), patch, "--out", target)
     else:
         say_next("eigenclean", "detect", *source_words(source, vars(columns)), "--out", "run-fixed")

@@ -72,6 +72,22 @@ def after_patch(summary: Mapping[str, Any], patch: object) -> list[str]:
     return ["patch", "diff", *source, str(patch)]
 
 
+def fixed_words(source: str, out: object, options: Mapping[str, Any]) -> list[str]:
+    """The corrected copy of a source and how it is opened, as words of a command line.
+
+    >>> fixed_words("x.csv", "y.csv", {"label_column": "kind"})
+    ['y.csv', '--label-column', 'kind']
+    >>> fixed_words("x.npy", "y.npy", {"labels": "labels.npy"})
+    ['x.npy', '--labels', 'y.npy']
+    """
+    if options.get("labels") is not None:
+        return source_words(source, {**options, "labels": out})
+    if Path(source).is_dir() and Path(str(out)).suffix.lower() == ".csv":  # a list of images and their labels
+        columns = {"label_column": "label", "image_column": "file", "image_root": source}
+        return source_words(out, {**options, **columns})
+    return source_words(out, options)
+
+
 def beside(source: str, ending: str) -> str:
     """A name beside that of a file, with another ending of its stem: ``x.csv`` and "-fixed" give ``x-fixed.csv``.
 
