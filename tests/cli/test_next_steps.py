@@ -158,6 +158,10 @@ def test_cleanlab_is_called_confident(cli: Cli, folder: Path) -> None:
         ("eigenclean detect x --method fine", 4, ["fine", "fine-relative"]),
         ("eigenclean list enc", 2, ["encoders"]),
         ("eigenclean detect x --encoder word", 4, ["wordllama"]),
+        ("eigenclean train x --recipe f-d", 4, ["f-dividemix"]),
+        ("eigenclean train x --net small", 4, ["small-cnn"]),
+        ("eigenclean noise x --kind sym", 4, ["symmetric"]),
+        ("eigenclean export x --to f", 4, ["fiftyone"]),
     ],
 )
 def test_the_shell_completes(

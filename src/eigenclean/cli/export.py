@@ -7,6 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say
+from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.errors import InvalidOption
 
@@ -18,7 +19,14 @@ def export(
             metavar="DIR", help="Folder that `eigenclean detect` or `eigenclean train` wrote.", show_default=False
         ),
     ],
-    to: Annotated[str, typer.Option(help="For which tool; see `eigenclean list exports`.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            autocompletion=names_of("exports"),
+            help="For which tool; see `eigenclean list exports`.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; for a model, the folder.")],
     everything: Annotated[
         bool | None,

@@ -8,6 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.report.formatting import fixed_percent
 
@@ -17,7 +18,9 @@ def noise(
     *,
     source: o.SourceArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="The noisy copy, an .npz file.", show_default=False)],
-    kind: Annotated[str, typer.Option(help="Kind of noise; see `eigenclean list noises`.")] = "symmetric",
+    kind: Annotated[
+        str, typer.Option(autocompletion=names_of("noises"), help="Kind of noise; see `eigenclean list noises`.")
+    ] = "symmetric",
     rate: Annotated[float, typer.Option(help="Nominal noise rate, from 0 to 1.")] = 0.2,
     columns: o.TextTableOptions,
     setting: o.Set = None,

@@ -9,6 +9,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.score import print_quality
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
@@ -25,26 +26,33 @@ def train(
     recipe: Annotated[
         str | None,
         typer.Option(
+            autocompletion=names_of("recipes"),
             help="How to train; see `eigenclean list recipes`. By default probe, which trains no network; judge "
-            "with an option that is about networks, such as --net."
+            "with an option that is about networks, such as --net.",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
+            autocompletion=names_of("presets"),
             help="Numbers for a kind of data, see `eigenclean list presets`; by default small for networks that "
-            "look at images, head for others."
+            "look at images, head for others.",
         ),
     ] = None,
     net: Annotated[
         str | None,
         typer.Option(
+            autocompletion=names_of("nets"),
             help="Network, when not the preset's; see `eigenclean list nets`. Images are then not embedded: it is "
-            "trained on their pixels."
+            "trained on their pixels.",
         ),
     ] = None,
     selector: Annotated[
-        str | None, typer.Option(help="Detector that selects the samples, when not the recipe's own.")
+        str | None,
+        typer.Option(
+            autocompletion=names_of("detectors"),
+            help="Detector that selects the samples, when not the recipe's own.",
+        ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs in all, when not those of the recipe.")] = None,
     setting: Annotated[
