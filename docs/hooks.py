@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,11 +56,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "explanation/training.md": train_page(ROOT / "results"),
         "changelog.md": changelog_page(),
     }
+    notebooks = _script("notebooks")
+    pages |= {f"tutorials/{name}.md": notebooks.notebook_page(name) for name in notebooks.names()}
     if not (DECISIONS / "index.md").exists():
         pages["decisions/index.md"] = decisions_page()
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def _script(name: str) -> Any:
+    """A script beside this one, which MkDocs does not load as part of a package."""
+    spec = spec_from_file_location(f"docs_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

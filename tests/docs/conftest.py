@@ -10,9 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # Pages that train networks or judge many times; what they show is run by `make test-all`.
 SLOW_PAGES = (
-    "agents.md", "annotators.md", "audit.md", "file.md", "files.md", "gate.md", "images-and-texts.md", "judge.md",
-    "judge-again.md", "larger-than-memory.md", "measure.md", "patch.md", "quickstart.md", "report.md",
-    "reproduce.md", "tables.md", "threshold.md", "train.md", "verdict.md",
+    "agents.md", "annotators.md", "audit.md", "coming-from-fine.md", "file.md", "files.md", "gate.md",
+    "images-and-texts.md", "judge.md", "judge-again.md", "larger-than-memory.md", "measure.md", "patch.md",
+    "quickstart.md", "report.md", "reproduce.md", "tables.md", "threshold.md", "train.md", "verdict.md",
 )  # fmt: skip
 
 
@@ -52,3 +52,8 @@ def pictures() -> ModuleType:
 @pytest.fixture(scope="session")
 def docstrings() -> ModuleType:
     return load("docs_docstrings")
+
+
+@pytest.fixture(scope="session")
+def notebooks() -> ModuleType:
+    return load("docs_notebooks")

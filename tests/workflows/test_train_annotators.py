@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pytest
 
@@ -10,6 +11,7 @@ from eigenclean.cli.app import run as eigenclean
 from eigenclean.cli.hints.next_steps import after_patch
 from eigenclean.patch import Patch
 from eigenclean.sources import open_source
+from eigenclean.sources.annotated import annotation_matrix
 from eigenclean.train import RobustClassifier
 from eigenclean.verdict import Verdict
 
@@ -62,3 +64,10 @@ def test_after_the_review_of_annotators_comes_training() -> None:
         *("--patch", "patch.jsonl", "--out", "model"),
     ]
     assert after_patch({"source": {"name": "data", "in_memory": True}}, "p.jsonl") == ["patch", "show", "p.jsonl"]
+
+
+def test_the_index_of_a_frame_is_no_annotator() -> None:
+    frame = pd.DataFrame({"anna": [0, 1, 1, 0], "ben": [0, 1, 0, 0]}).iloc[[0, 2, 3]]
+    found = annotation_matrix(frame)
+    assert found is not None and found.names.tolist() == ["anna", "ben"]
+    assert found.n_rows == 3 and sorted(found.classes.tolist()) == [0, 1]

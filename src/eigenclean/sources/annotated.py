@@ -11,7 +11,14 @@ from eigenclean.arrays import Array, Ints, preview
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.evidence import Annotations
 from eigenclean.sources.base import Source
-from eigenclean.sources.tabular.columns import ID_NAMES, LABEL_NAMES, TableOptions, check_name, matching
+from eigenclean.sources.tabular.columns import (
+    ID_NAMES,
+    LABEL_NAMES,
+    TableOptions,
+    check_name,
+    index_columns,
+    matching,
+)
 from eigenclean.sources.tabular.frames import FrameTable, as_vector, is_frame, to_table
 from eigenclean.sources.tabular.source import open_table
 from eigenclean.sources.tabular.table import Table
@@ -74,6 +81,7 @@ def annotation_matrix(labels: Any) -> Annotations | None:
             table = to_table(labels)
         except InvalidData:  # a series
             return None
+        table = table.drop_columns(sorted(index_columns(table.schema)))  # of pandas; it is no annotator
         if table.num_columns < 2:
             return None
         columns = {name: table.column(name) for name in table.column_names}
