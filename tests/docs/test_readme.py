@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from PIL import Image
+
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, TABLES, common_settings, peer_table
 from eigenclean_lab.bench.quality.rows import summary_rows
 from eigenclean_lab.bench.quality.suite import quality_store
@@ -27,3 +29,15 @@ def test_quality_tables_are_the_results_file() -> None:
         assert settings
         assert "\n".join(peer_table(rows, names, settings)) in text
         assert f"{len(settings)} settings" in text
+
+
+def test_the_moving_picture_is_short_and_small() -> None:
+    picture = ROOT / "docs" / "img" / "walk.gif"
+    assert "(docs/img/walk.gif)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert picture.stat().st_size < 1_500_000
+    milliseconds = 0
+    with Image.open(picture) as film:
+        for number in range(getattr(film, "n_frames", 1)):
+            film.seek(number)
+            milliseconds += film.info["duration"]
+    assert 12_000 < milliseconds < 18_000
