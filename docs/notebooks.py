@@ -72,7 +72,7 @@ def notebook_page(name: str) -> str:
 def _is_shown(output: Mapping[str, Any]) -> bool:
     """Whether an output is part of the result: no bar of progress that has gone, no note about the machine."""
     if output["output_type"] == "stream":
-        return output["name"] == "stdout"
+        return bool(output["name"] == "stdout")
     return bool(_joined(output.get("data", {}).get("text/html", "x")).strip())
 
 

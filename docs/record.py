@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -104,7 +105,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 def write_data(folder: Path) -> None:
     """Handwritten digits with their pictures, one label in ten wrong."""
-    images, labels = load_digits().images[:300], load_digits().target[:300]
+    digits: Any = load_digits()
+    images, labels = digits.images[:300], digits.target[:300]
     np.savez(
         folder / "digits.npz",
         features=images.reshape(len(images), -1).astype(np.float32),

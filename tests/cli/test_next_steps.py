@@ -79,7 +79,8 @@ def test_a_folder_of_images_is_corrected_as_a_list_that_can_be_opened(cli: Cli, 
     detect = next_words(cli(*apply).err)
     options = dict(zip(detect[2::2], detect[3::2], strict=True))
     assert (detect[1], options.pop("--out")) == ("my pets-fixed.csv", "run-fixed")
-    opened = open_source(detect[1], **{name[2:].replace("-", "_"): value for name, value in options.items()})
+    named: dict[str, Any] = {name[2:].replace("-", "_"): value for name, value in options.items()}
+    opened = open_source(detect[1], **named)
     assert opened.labels.tolist() == ["dog", "cat", "dog"] and opened.images is not None
     assert len(opened.images) == 3 and opened.images[0].shape[:2] == (8, 8)
 
