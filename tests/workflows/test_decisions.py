@@ -90,6 +90,13 @@ def test_decisions_are_found_again_when_the_data_have_changed(
     assert verdict.p_clean[place[f"r{worst[0]}"]] == 1.0
 
 
+def test_an_engine_that_has_no_use_for_decisions_says_so(rows: Rows, decided: tuple[Path, list[int]]) -> None:
+    notes: list[str] = []
+    request = DetectRequest(str(rows.path), decided[0], FAST, engine=EngineOptions("stream"))
+    assert "decisions" not in run_detect(request, notify=notes.append)
+    assert any("5 decisions of people" in note and "--engine stream judges without" in note for note in notes)
+
+
 def test_a_label_that_no_row_has_goes_into_the_verdict(rows: Rows, tmp_path: Path) -> None:
     record = {"id": "r3", "decision": "relabel", "old": int(rows.labels[3]), "new": 1000, "data_hash": "0a"}
     Patch.from_records([{**record, "reason": "<i>odd</i>"}]).save(tmp_path / "patch.jsonl")

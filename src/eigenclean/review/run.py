@@ -3,8 +3,8 @@
 import getpass
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from eigenclean.review.decision_columns import DecisionColumns
 from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
 from eigenclean.review.order import ORDERS, WORST
+from eigenclean.review.shown.annotations import suspect_annotations
 from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
@@ -55,6 +56,7 @@ class Review:
         are_folders: whether labels are names of folders, so that not every text can be one.
         data: the source, with the features that were judged as far as they can be had.
         n_known: how many decisions the verdict knows already.
+        said: by position, the labels of several annotators.
     """
 
     folder: Path
@@ -70,6 +72,7 @@ class Review:
     are_folders: bool = False
     data: Source | None = None
     n_known: int = 0
+    said: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
     pictures = RenamedAttribute("images")
     why = RenamedAttribute("explanation")
@@ -107,6 +110,7 @@ class Review:
             choices=choices,
             data=data,
         )
+        said, missing = suspect_annotations(folder, suspects, follow_links=choices.follow_links)
         return cls(
             folder=folder,
             data_hash=data_hash,
@@ -116,11 +120,12 @@ class Review:
             texts=None if reopened.data is None else reopened.data.texts,
             explanation=reopened.explanation,
             name=_name_without_folders(str(record.get("name") or folder.name)),
-            notes=tuple(reopened.notes),
+            notes=(*reopened.notes, *missing),
             table=reopened.table,
             are_folders=reopened.data is not None and is_class_folder(reopened.data),
             data=reopened.data,
             n_known=_n_known(summary),
+            said=said,
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
@@ -229,6 +234,8 @@ class Review:
     def _item(self, position: int, values: dict[str, Any]) -> dict[str, Any]:
         row = int(self.suspects.rows[position])
         item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT), **values}
+        if position in self.said:
+            item["said"] = self.said[position]
         if self.explanation is not None:
             classes, alignments = self.explanation.classes[position], self.explanation.alignment[position]
             item["align"] = [

@@ -19,7 +19,7 @@ from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
 from eigenclean.workflows.detection.annotators import check_options, judge_annotated
-from eigenclean.workflows.detection.decisions import check_decisions, verified_labels
+from eigenclean.workflows.detection.decisions import check_decisions, verified_labels, warn_of_unused
 from eigenclean.workflows.detection.groups import check_grouping, rows_of_groups
 from eigenclean.workflows.detection.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
@@ -242,6 +242,8 @@ def _engine_or_annotators(job: Job, prepared: Prepared, notify: Notify) -> Itera
         if engine == "memory" and isinstance(job.detectors[0], Judge) and _judges_once(request):
             verified = verified_labels(request.decisions, request.folder, job.data, notify=notify)
             job = replace(job, verified=verified)
+        elif engine != "memory":
+            warn_of_unused(request.folder, engine, notify=notify)
         with ENGINES[engine](job) as judged:
             yield judged
         return

@@ -86,6 +86,19 @@ def verified_labels(given: Path | None, folder: Path, data: Source, *, notify: N
     return verified
 
 
+def warn_of_unused(folder: Path, engine: str, *, notify: Notify) -> None:
+    """Say so when there are decisions in the folder of the results, and the engine has no use for them."""
+    try:
+        n = len(past_decisions(folder))
+    except EigencleanError:
+        return
+    if n:
+        notify(
+            f"{n} decision{'s' * (n != 1)} of people in {folder} are left out: --engine {engine} judges without; "
+            "--engine memory uses them"
+        )
+
+
 def _match(data: Source, rows: Sequence[PastDecision], by: str) -> VerifiedLabels:
     verified = VerifiedLabels.match(data.ids, data.labels, [row[:4] for row in rows], by=by)
     ids = {str(id) for id in data.ids[verified.is_decided].tolist()}

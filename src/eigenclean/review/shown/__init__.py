@@ -1,0 +1,1 @@
+"""What the page shows about a suspect beside the sample itself."""
