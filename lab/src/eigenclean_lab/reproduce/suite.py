@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.extras import require
+from eigenclean.train import recipe
 from eigenclean_lab.bench.training.suite import machine_facts
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.profiles import Profile
-from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
+from eigenclean_lab.reproduce.recipes import FEATURES, PROBE, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, short_hash
 
@@ -24,6 +25,7 @@ Measure = Callable[[Task, int, Context], Measured]
 KINDS: dict[str, tuple[str, str]] = {
     "train": ("eigenclean_lab.reproduce.measure.training", "measure_training"),
     "judge": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_judge"),
+    "rounds": ("eigenclean_lab.reproduce.measure.rounds", "measure_rounds"),
     "shift": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_shift"),
     "fraction": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_fraction"),
     "plane": ("eigenclean_lab.reproduce.measure.feature_analyses", "measure_plane"),
@@ -99,6 +101,8 @@ def task_key(task: Task, profile: Profile, seed: int) -> str:
     data = profile.name if kind == "theory" else asdict(profile.data(kind, task.data))
     if isinstance(data, dict):
         data = {name: value for name, value in data.items() if name not in ("description", "needs")}
+        # Fields that came later count where they are set, so that cells of other data keep their keys.
+        data = {name: value for name, value in data.items() if value or name not in ("vectors", "optimiser")}
     return short_hash(json.dumps([task.as_dict(), data, seed], sort_keys=True))
 
 
@@ -139,7 +143,9 @@ def _code(task: Task, profile: Profile) -> str:
         return _code_of(kind, frozenset())
     data = profile.data(kind, task.data)
     described: list[Any] = [task.as_dict(), data.net, data.preset, task.noise.partition(":")[0]]
-    if kind == "train":
+    if task.spec.method == PROBE:
+        described.append(recipe(PROBE).to_dict())
+    elif kind == "train":
         described.append(make_recipe(task, data, noise_rate=0.5).to_dict())
     else:  # the network that makes the features is trained by the recipe "standard"
         described.append(make_recipe(replace(task, spec=FEATURES), data).to_dict())

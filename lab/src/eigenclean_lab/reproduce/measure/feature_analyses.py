@@ -8,8 +8,8 @@ from eigenclean.detect import build_detector
 from eigenclean.metrics import alignment_heatmap, detection_quality, eigenvector_shift, fraction_curve
 from eigenclean.train import FromDetector, make_selector
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.measure.trained_features import trained_features
-from eigenclean_lab.reproduce.values import Task
+from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures, trained_features
+from eigenclean_lab.reproduce.values import MethodSpec, Task
 from eigenclean_lab.store import Measured
 
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -19,18 +19,22 @@ _LARGE_CLASS = 1000  # samples; 1 % of such a class should be enough for its eig
 def measure_judge(task: Task, seed: int, context: Context) -> Measured:
     """A detector on the features (small losses: on the logits): precision, recall and F of the kept labels."""
     trained = trained_features(task, seed, context)
-    options = dict(task.spec.options)
-    if task.spec.method == "fine":  # as in the paper's own runs: labels are known to be noisy
+    return Measured(judged(task.spec, trained, seed), {}, {"noise_hash": trained.noise_hash})
+
+
+def judged(spec: MethodSpec, trained: TrainedFeatures, seed: int) -> dict[str, Any]:
+    """The figures of a detector on the outputs of a network."""
+    options = dict(spec.options)
+    if spec.method == "fine":  # as in the paper's own runs: labels are known to be noisy
         selector = make_selector("fine")
         assert isinstance(selector, FromDetector)
         options = {**selector.options, **options}
-    detector = build_detector(task.spec.method, options, seed=seed)
+    detector = build_detector(spec.method, options, seed=seed)
     inputs = trained.logits if options.get("head", "linear") is None else trained.features
     verdict = detector.fit_judge(inputs, trained.labels)
     quality = detection_quality(verdict.flagged, verdict.p_clean, trained.is_clean, verdict.score)
     names = ("f", "precision", "recall", "auroc", "noise_rate", "flagged_share")
-    figures = {name: value for name in names if (value := getattr(quality, name)) is not None}
-    return Measured(figures, {}, {"noise_hash": trained.noise_hash})
+    return {name: value for name in names if (value := getattr(quality, name)) is not None}
 
 
 def measure_shift(task: Task, seed: int, context: Context) -> Measured:

@@ -13,8 +13,9 @@ from eigenclean.workflows import SelectionQuality
 from eigenclean_lab.bench.training.measure import TrainingClock
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import Case, make_case
+from eigenclean_lab.reproduce.measure.probing import measure_probe
 from eigenclean_lab.reproduce.profiles import Data
-from eigenclean_lab.reproduce.recipes import make_recipe
+from eigenclean_lab.reproduce.recipes import PROBE, make_recipe
 from eigenclean_lab.reproduce.released_code import AUGMENTED, CHAINED, REDRAWN, TEST_SELECTION
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Measured
@@ -25,6 +26,8 @@ _CURVES = ("f", "precision", "recall", "kept_fraction", "test_accuracy", "val_ac
 
 def measure_training(task: Task, seed: int, context: Context) -> Measured:
     """Train once; figures of the best and the last epoch, and curves over all epochs."""
+    if task.spec.method == PROBE:
+        return measure_probe(task, seed, context)
     data = context.data(task)
     chained = CHAINED in task.spec.emulate
     case = make_case(data, task.noise, seed, context.folder, validated=task.spec.validated, chained=chained)
@@ -35,7 +38,7 @@ def measure_training(task: Task, seed: int, context: Context) -> Measured:
         callbacks.append(_warm_up_on_other_noise(task, chosen, data, seed, context))
     if AUGMENTED in task.spec.emulate:
         callbacks.append(AugmentedSelection(chosen.augment, seed))
-    # Only long trainings on a GPU have checkpoints to resume from.
+    # Only long trainings have checkpoints to resume from.
     runs = None if context.runs is None or REDRAWN in task.spec.emulate else context.runs
     model = _fitted(chosen, data, case, seed, context, callbacks, runs)
     figures = _figures(model.history_, model.best_epoch_, by_test=TEST_SELECTION in task.spec.emulate)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
-COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f")
+COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f", "#555555", "#44aa99", "#cc3311")
 _STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
 _ACROSS = 4
 
@@ -120,19 +120,23 @@ def _curves(table: Table, figure: "Figure") -> None:
     panels = _panels(figure, len(columns), 3.4, 2.6, sharey=True)
     for axes, column in zip(panels, columns, strict=True):
         for colour, row in zip(COLOURS, table.experiment.rows, strict=False):
-            for number, cell in enumerate(measured_cells(table.cells[row.name, column, "train"])):
+            for number, cell in enumerate(measured_cells(table.cells[row.name, column, _kind(table)])):
                 y = [np.nan if value is None else value for value in cell.curves.get("f", ())]
                 label = row.name if number == 0 else None
                 axes.plot(range(1, len(y) + 1), y, color=colour, linewidth=1.4, alpha=0.85, label=label)
         axes.set_title(column, loc="left")
         axes.set_xlabel("epoch")
-    panels[0].set_ylabel("F of the kept")
+    panels[0].set_ylabel("F of the kept" if _kind(table) == "train" else "F of the kept, or accuracy")
     panels[0].legend(frameon=False)
 
 
 def _has_curve(table: Table, column: str) -> bool:
-    cells = [cell for row in table.experiment.rows for cell in table.cells[row.name, column, "train"]]
+    cells = [cell for row in table.experiment.rows for cell in table.cells[row.name, column, _kind(table)]]
     return any(cell.curves.get("f") for cell in measured_cells(cells))
+
+
+def _kind(table: Table) -> str:
+    return table.experiment.metrics[0].kind
 
 
 def _fractions(table: Table, figure: "Figure") -> None:

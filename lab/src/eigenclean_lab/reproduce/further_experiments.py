@@ -1,0 +1,77 @@
+"""Experiments without numbers in the paper: selections while a network learns the errors, and the theorems."""
+
+from dataclasses import replace
+
+from eigenclean_lab.reproduce.profiles import LATE
+from eigenclean_lab.reproduce.values import Experiment, Metric, Row, Setting, method_spec
+
+_EPOCHS = (1, 2, 3, 5, 8)
+
+
+def further_experiments() -> list[Experiment]:
+    """All of them."""
+    return [_rounds(), *_theorems()]
+
+
+def _rounds() -> Experiment:
+    """What each method would keep after each epoch of a network that is trained on all labels as given."""
+    first = tuple(
+        Setting(name, "cifar10", noise)
+        for name, noise in (
+            ("C10 S50", "symmetric:0.5"),
+            ("C10 S80", "symmetric:0.8"),
+            ("C10 A40", "asymmetric:0.4"),
+        )
+    )
+    late = tuple(replace(setting, name=f"{setting.name} late", data=LATE) for setting in first)
+    rows = (
+        Row("train accuracy", (method_spec("rounds", "train-accuracy"),), note="share of the given labels, wrong "
+            "ones included, that the network predicts: how far it has learned the errors"),
+        Row("test accuracy", (method_spec("rounds", "test-accuracy"),)),
+        Row("keep all", (method_spec("rounds", "keep-all"),), note="F of keeping every label"),
+        Row("fine", (method_spec("rounds", "fine"),), note="as published: two components in every class"),
+        Row("fine, class-relative", (method_spec("rounds", "fine-relative"),),
+            note="the alignment with the given class relative to that with other classes"),
+        Row("small-loss", (method_spec("rounds", "small-loss", head=None),), note="on the losses of the network"),
+        Row("judge", (method_spec("rounds", "judge"),)),
+        Row("judge, in sample", (method_spec("rounds", "judge", in_sample=True),),
+            note="the judge that is told that the features were learned from these labels"),
+    )  # fmt: skip
+    metrics = (
+        *(Metric(f"rounds.epoch_{number}", f"epoch {number}") for number in _EPOCHS),
+        Metric("rounds.last", "last"),
+    )
+    return Experiment(
+        "rounds",
+        "Selections while a network learns the wrong labels: F of the kept, epoch by epoch",
+        rows,
+        (*first, *late),
+        metrics,
+        plot="curves",
+        notes=(
+            "Not a table of the paper: it shows why its methods select as they do. The network is trained on all "
+            "labels as given; each method judges them after each epoch, and the training uses nothing of that.",
+        ),
+    )
+
+
+def _theorems() -> list[Experiment]:
+    """The bounds of the two theorems, against simulation."""
+    column = (Setting("simulation", "none", "none"),)
+    bounds = {"theorem1": ("",), "theorem2": ("precision_", "recall_")}
+    titles = {
+        "theorem1": "The bound on the perturbation, as printed and corrected, against simulation",
+        "theorem2": "The bounds on precision and recall, as printed and corrected, against simulation",
+    }
+    experiments = []
+    for name, title in titles.items():
+        violated = [
+            Metric(f"theory.{bound}{form}_violated", f"{bound.replace('_', ', ')}{form}, broken in", digits=0)
+            for bound in bounds[name]
+            for form in ("printed", "corrected")
+        ]
+        metrics = (*violated, Metric("theory.cells", "of settings", digits=0))
+        experiments.append(
+            Experiment(name, title, (Row(name, (method_spec("theory", name),)),), column, metrics, plot="theory")
+        )
+    return experiments
