@@ -29,25 +29,41 @@ from eigenclean_lab.bench.training.page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
+PYTHON = "reference/python"  # folder of the pages about public names
 TRAINED_ENCODER = "eigenclean.train.encoder.trained_features"
 ATTACK = "<!-- attack -->"
 LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented because pages of the site use them
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the records in docs/decisions/ into the navigation."""
+    """Put the records in docs/decisions/ and the public modules into the navigation."""
     found = sorted(path for path in DECISIONS.glob("*.md") if path.name != "index.md")
     entries = ["decisions/index.md", *(f"decisions/{path.name}" for path in found)]
-    config.nav = [{"Decisions": entries} if entry == {"Decisions": []} else entry for entry in config.nav or []]
+    modules = [name for names in python_modules().values() for name in names]
+    python = [f"{PYTHON}/index.md", *({name: f"{PYTHON}/{name}.md"} for name in ["eigenclean", *modules])]
+    filled: dict[str, list[Any]] = {"Decisions": entries, "Python": python}
+    config.nav = _filled(config.nav or [], filled)
     config.watch.extend(str(ROOT / name) for name in ("src", "CHANGELOG.md") if (ROOT / name).exists())
     return config
+
+
+def _filled(nav: list[Any], lists: Mapping[str, list[Any]]) -> list[Any]:
+    """The navigation with the empty lists of these names replaced, at any depth."""
+    entries: list[Any] = []
+    for entry in nav:
+        if isinstance(entry, dict) and len(entry) == 1:
+            ((name, value),) = entry.items()
+            inner = _filled(value, lists) if isinstance(value, list) else value
+            entries.append({name: lists[name] if value == [] and name in lists else inner})
+        else:
+            entries.append(entry)
+    return entries
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     pages = {
         "reference/cli.md": cli_page(),
-        "reference/python.md": python_page(),
         "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
         "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
         "reference/encoders.md": encoders_page(ROOT / "results" / "bench_embed.json"),
@@ -56,6 +72,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "explanation/training.md": train_page(ROOT / "results"),
         "changelog.md": changelog_page(),
     }
+    pages |= python_pages()
     notebooks = _script("notebooks")
     pages |= {f"tutorials/{name}.md": notebooks.notebook_page(name) for name in notebooks.names()}
     if not (DECISIONS / "index.md").exists():
@@ -128,59 +145,79 @@ def commands() -> Iterator[tuple[str, Any]]:
 # Python.
 
 
-def python_page() -> str:
-    """The public names of the package, then those of its public modules, each in one place."""
-    lines = [
+def python_pages() -> dict[str, str]:
+    """An index, a page of what `import eigenclean` gives, and one for each public module, by path."""
+    documented = _on_other_pages()
+    index = [
         "# Python",
         "",
-        "What `import eigenclean` gives, then its public modules. Nothing else is public; "
-        "[What is stable](stability.md) says what is promised.",
+        "What `import eigenclean` gives, and its public modules. Nothing else is public; "
+        "[What is stable](../stability.md) says what is promised.",
+        "",
+        "| Name | What it is |",
+        "|---|---|",
     ]
-    documented = _on_other_pages()
+    for name in eigenclean.__all__:
+        summary = _summary(getattr(eigenclean, name)) if callable(getattr(eigenclean, name)) else "the version"
+        index.append(f"| [`eigenclean.{name}`](eigenclean.md) | {_cell(summary)} |")
+    texts = {"eigenclean": _package_page(documented)}
+    for group, module_names in python_modules().items():
+        index += ["", f"## {group}", "", "| Module | What it is |", "|---|---|"]
+        for module_name in module_names:
+            texts[module_name] = _module_page(module_name, documented)
+            index.append(f"| [`{module_name}`]({module_name}.md) | {_cell(_summary(import_module(module_name)))} |")
+    texts["index"] = "\n".join(index) + "\n"
+    return {f"{PYTHON}/{name}.md": text for name, text in texts.items()}
+
+
+def python_modules() -> dict[str, list[str]]:
+    """The public modules beside the package itself, by how stable they are."""
+    groups = {"Stable": STABLE_MODULES, "For extensions": EXTENSION_MODULES, "Laboratory": LAB_MODULES}
+    return {group: [name for name in names if name != "eigenclean"] for group, names in groups.items()}
+
+
+def _package_page(documented: dict[str, str]) -> str:
+    """The public names of the package; ``documented`` says which are described elsewhere, and is added to."""
+    lines = ["# eigenclean", "", "What `import eigenclean` gives."]
     for name in eigenclean.__all__:
         path = _home(eigenclean, name)
         if path in documented:
             lines += ["", f"## eigenclean.{name}", "", f"See {documented[path]}."]
         else:
             lines += _directive(path, heading=f"eigenclean.{name}", toc_label=name)
-            documented[path] = f"`eigenclean.{name}` above"
-    groups = {"Stable": STABLE_MODULES, "For extensions": EXTENSION_MODULES, "Laboratory": LAB_MODULES}
-    for group, module_names in groups.items():
-        for module_name in module_names:
-            if module_name != "eigenclean":
-                lines += _module_section(module_name, group, documented)
+            documented[path] = f"[`eigenclean.{name}`](eigenclean.md)"
     return "\n".join(lines) + "\n"
 
 
 def _on_other_pages() -> dict[str, str]:
     """The paths of what the pages of tables describe, with a link to it."""
     pages: tuple[tuple[str, str, Mapping[str, type[Any]], type[Any]], ...] = (
-        ("Detectors", "detectors.md", DETECTORS, Detector),
-        ("Cuts", "cuts.md", CUTS, Cut),
-        ("Noises", "noises.md", NOISES, Noise),
+        ("Detectors", "../detectors.md", DETECTORS, Detector),
+        ("Cuts", "../cuts.md", CUTS, Cut),
+        ("Noises", "../noises.md", NOISES, Noise),
     )
     documented: dict[str, str] = {}
     for title, page, table, base in pages:
         documented |= {_path(kind): f"[{title}]({page}#{_anchor(name)})" for name, kind in table.items()}
         documented |= {_path(parent): f"[{title}]({page})" for parent in _shared_bases(table, base)}
     for name, entry in ENCODERS.items():
-        documented[f"{entry.module}.{entry.class_name}"] = f"[Encoders](encoders.md#{_anchor(name)})"
-    documented[TRAINED_ENCODER] = "[Encoders](encoders.md#trained)"
+        documented[f"{entry.module}.{entry.class_name}"] = f"[Encoders](../encoders.md#{_anchor(name)})"
+    documented[TRAINED_ENCODER] = "[Encoders](../encoders.md#trained)"
     return documented
 
 
-def _module_section(module_name: str, group: str, documented: dict[str, str]) -> list[str]:
+def _module_page(module_name: str, documented: dict[str, str]) -> str:
     """The names of one module; ``documented`` says which are described elsewhere, and is added to."""
     module = import_module(module_name)
-    lines = ["", f"## {group}: {module_name}", "", (inspect.getdoc(module) or "").partition("\n\n")[0]]
+    lines = [f"# {module_name}", "", (inspect.getdoc(module) or "").partition("\n\n")[0]]
     for name in public_names(module_name):
         path = _home(module, name)
         if path in documented:
             lines += ["", f"`{name}`: see {documented[path]}."]
         elif callable(getattr(module, name)) and path.startswith("eigenclean"):
-            lines += _directive(path, heading_level=3, heading=name)
-            documented[path] = f"`{module_name}.{name}` above"
-    return lines
+            lines += _directive(path, heading=name)
+            documented[path] = f"[`{module_name}.{name}`]({module_name}.md)"
+    return "\n".join(lines) + "\n"
 
 
 def _home(module: ModuleType, name: str) -> str:
@@ -308,7 +345,7 @@ def _path(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__qualname__}"
 
 
-def _summary(kind: type[Any]) -> str:
+def _summary(kind: Any) -> str:
     return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
 
 

@@ -28,7 +28,7 @@ SIZE = ViewportSize(width=1360, height=834)
 SCALE = 880 / 1360  # the review page needs room, the README has less
 COLOURS = 256
 MOST_BYTES = 1_500_000
-N_DECISIONS = 8  # all of them accept the suggestion
+N_DECISIONS = 8  # all of them accept the suggestion, if there is one
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 TERMINAL = """<!doctype html><meta charset="utf-8"><style>
 html { background: #14191f; } body { margin: 0; padding: 26px 32px; font: 22px/1.5 "DejaVu Sans Mono", monospace;
@@ -141,8 +141,8 @@ def decide(film: Film, page: Page, link: str) -> None:
     page.wait_for_load_state("networkidle")
     film.shoot(page, 1100)
     for number in range(1, N_DECISIONS + 1):
-        page.keyboard.press("a")
-        expect(page.locator("#progress-text")).to_contain_text(f"{number} of ")
+        page.keyboard.press("a" if page.locator("#change .proposed").count() else "k")
+        expect(page.locator("#progress-text")).to_contain_text(f"{number} of ", timeout=30_000)
         page.wait_for_timeout(400)  # pictures of the next suspect
         film.shoot(page, 480)
     film.milliseconds[-1] = 900

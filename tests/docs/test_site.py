@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 import eigenclean
 from eigenclean.detect import DETECTORS
@@ -50,7 +52,7 @@ class Reader(HTMLParser):
 
 
 def read(site: Path, page: str) -> Reader:
-    return Reader(site / page / "index.html")
+    return Reader(site / f"{page}.html")
 
 
 def test_every_command_is_documented_with_all_its_options(site: Path, hooks: ModuleType) -> None:
@@ -79,10 +81,35 @@ def test_the_pages_of_commands_say_what_help_says(site: Path) -> None:
     assert {f"eigenclean-{name}" for name in listed} <= read(site, "reference/cli").ids
 
 
-def test_every_public_name_is_documented(site: Path) -> None:
-    page = read(site, "reference/python")
+def test_every_public_name_is_documented(site: Path, hooks: ModuleType) -> None:
+    index, page = read(site, "reference/python/index"), read(site, "reference/python/eigenclean")
     for name in eigenclean.__all__:
-        assert f"eigenclean.{name}" in page.text, name
+        assert f"eigenclean.{name}" in page.text and f"eigenclean.{name}" in index.text, name
+    for names in hooks.python_modules().values():
+        for name in names:
+            assert name in index.text and (site / "reference" / "python" / f"{name}.html").exists()
+
+
+def test_the_search_works_from_a_folder(site: Path) -> None:
+    """Opened as files: no server, no other host."""
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    assert executable, "please install chromium or google-chrome"
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "howto" / "patch.html").as_uri())
+        page.locator(".md-search__input").click()
+        page.keyboard.type("annotators")
+        result = page.locator(".md-search-result__link").first
+        expect(result).to_be_visible(timeout=30_000)
+        assert "documents" in page.locator(".md-search-result__meta").inner_text()
+        result.click()
+        expect(page.locator("h1")).to_be_visible()
+        assert page.url.startswith("file:") and ".html" in page.url
+        browser.close()
+    assert all(url.startswith(("file:", "data:", "blob:", "about:")) for url in asked)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +126,7 @@ def test_everything_that_can_be_chosen_is_documented(site: Path, page: str, name
 
 def test_decisions_and_changelog_are_in_the_site(site: Path) -> None:
     for record in (ROOT / "docs" / "decisions").glob("[0-9]*.md"):
-        assert (site / "decisions" / record.stem / "index.html").exists(), record
+        assert (site / "decisions" / f"{record.stem}.html").exists(), record
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "Unreleased" in read(site, "changelog").text or "Unreleased" not in changes
 
@@ -152,8 +179,8 @@ def test_every_picture_is_shown_somewhere(pictures: ModuleType) -> None:
 
 def test_doctests_in_docstrings_are_shown_as_code(site: Path, docstrings: ModuleType) -> None:
     assert docstrings.fence("Words, >>> not a prompt.") == "Words, >>> not a prompt."
-    for page in ("reference/python", "reference/cuts", "reference/noises"):
-        assert "<blockquote>" not in (site / page / "index.html").read_text(encoding="utf-8")
+    for page in ("reference/python/eigenclean", "reference/cuts", "reference/noises"):
+        assert "<blockquote>" not in (site / f"{page}.html").read_text(encoding="utf-8")
 
 
 def _visible(path: Path) -> str:
