@@ -198,6 +198,16 @@ def attack_store(root: Path, name: str) -> None:
         assert outside.read_bytes() == b"" and sorted(os.listdir(outside.parent)) == ["mine", "secret.png"]
 
 
+def attack_annotations(root: Path, name: str) -> None:
+    """A link in the place of the labels of annotators would show the user's own files on the page."""
+    run = root.parent / "run"
+    if not run.exists():
+        scores, labels = np.zeros(3), np.array(["a", "a", "b"])
+        Verdict(np.arange(3), labels, scores, scores, scores > 1, labels, scores).save(run, data_hash="x")
+        (run / "annotations.parquet").symlink_to(root.parent / "outside" / "secret.png")
+    Review.open(run)
+
+
 def attack_report(root: Path, name: str) -> None:
     """A link in the place of the report would have the user's own files copied into a page that is handed on."""
     run, outside = root.parent / "run", root.parent / "outside" / "secret.png"
@@ -228,6 +238,7 @@ def attack_unlabelled(root: Path, name: str) -> None:
 
 ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "review/run.py": attack_store,
+    "review/shown/annotations.py": attack_annotations,
     "sources/images/column.py": attack_column,
     "sources/images/files.py": attack_files,
     "sources/images/folder.py": attack_folder,

@@ -217,7 +217,10 @@ def test_the_pane_and_the_filter_in_a_browser(
     if kind == "live":
         page = look(serving(review).guard.link, color_scheme="dark").page
     else:
-        assert eigenclean(["review", str(tmp_path / "run"), "--export", str(tmp_path / "x.html")]) == 0
+        assert (
+            eigenclean(["review", str(tmp_path / "run"), "--export", str(tmp_path / "x.html"), "--order", "worst"])
+            == 0
+        )
         page = look((tmp_path / "x.html").as_uri(), viewport={"width": 390, "height": 844}).page
     rows = page.locator(".values tbody tr")
     expect(rows).to_have_count(n_columns)
