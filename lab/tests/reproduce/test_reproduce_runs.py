@@ -213,6 +213,7 @@ def test_the_probe_is_measured_beside_trainings() -> None:
 # Features.
 
 
+@pytest.mark.slow
 def test_selections_are_judged_after_every_epoch_of_one_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
