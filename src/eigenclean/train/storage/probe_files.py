@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eigenclean.train.estimator import RobustClassifier
 
 ARRAYS = "model.npz"
+_MAX_COLUMNS = 10_000_000  # a record may ask for no more memory than that
 
 
 def probe_model(model: "RobustClassifier") -> ProbeModel:
@@ -82,6 +83,8 @@ def _restored(record: Mapping[str, Any], arrays: Mapping[str, Array], verdict: V
     model = RobustClassifier(recipe, random_state=record["random_state"])
     model.recipe_, model.verdict_ = recipe, verdict
     model.classes_ = array_from_record(record["classes"], record["classes_type"])
+    if not 0 < int(record["model"]["n_columns"]) <= _MAX_COLUMNS:
+        raise ValueError("it has no columns, or too many")
     model.model_ = ProbeModel.from_arrays(record["model"], arrays, len(model.classes_))
     model.n_features_in_ = model.model_.n_columns
     if record["columns"] is not None:
