@@ -60,18 +60,19 @@ def texts(folder: Path) -> Case:
     sentences, right = [sentences[row] for row in order], right[order]
     n = len(right) - 60
     given = add_noise(right[:n], "symmetric", rate=RATE)
-    _write_csv(folder / "sentences.csv", {"text": sentences[:n], "subject": given, "right": right[:n]})
+    _write_csv(folder / "sentences.csv", {"text": sentences[:n], "subject": given})
+    np.save(folder / "right.npy", right[:n])
     _write_csv(folder / "new.csv", {"text": sentences[n:]})
     cells = Cells(
         "d, e = pd.read_csv('sentences.csv'), pd.read_csv('new.csv')\n"
         "encoder = make_encoder(best_encoder('text')[0])\nknown, new = d['text'].tolist(), e['text'].tolist()",
         "text=known, label=labels",
         "d['subject'].to_numpy()",
-        "d['right'].to_numpy()",
+        "np.load('right.npy')",
         _EMBEDDED.format(kind="text", rows="known"),
         _EMBEDDED.format(kind="text", rows="new"),
     )
-    columns = ("--text-column", "text", "--label-column", "subject", "--feature-column", "text")
+    columns = ("--text-column", "text", "--label-column", "subject")
     return Case("sentences.csv", _by_row(right[:n]), "new.csv", tuple(right[n:]), cells, columns=columns)
 
 
