@@ -77,6 +77,7 @@ def test_probabilities_of_no_class_and_of_right_add_up(verdict: Verdict) -> None
     p_none = verdict.none_probability
     assert p_none is not None and ((p_none >= 0) & (p_none <= 1)).all()
     assert (verdict.p_clean + p_none <= 1 + 1e-9).all()
+    assert 0.8 < p_none.max() <= 0.95
     other = verdict.flagged & (verdict.suggested != verdict.labels)
     assert (verdict.p_clean + p_none + verdict.suggested_confidence)[other].max() <= 1 + 1e-6
 
@@ -175,6 +176,7 @@ def test_labels_at_random_are_not_predicted() -> None:
     given = np.where(np.arange(2000) < 1000, right, rng.integers(5, size=2000))
     predictions = Predictions(probabilities, given, np.full(5, 0.2), 0.8)
     assert predictions.predicted_share(np.arange(1000)) == pytest.approx(1.0)
+    assert predictions.predicted_share(np.arange(500, 1500), errors=0.0) == pytest.approx(0.5, abs=0.05)
     assert predictions.look_random(np.arange(1000, 2000)) and not predictions.look_random(np.arange(500, 1500))
 
 

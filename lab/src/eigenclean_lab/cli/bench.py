@@ -11,6 +11,7 @@ from eigenclean.cli.console import print_json, working
 from eigenclean_lab.cli.bench_annotators import bench_annotators
 from eigenclean_lab.cli.bench_decisions import bench_decisions
 from eigenclean_lab.cli.bench_embed import bench_embed
+from eigenclean_lab.cli.bench_open_set import bench_open_set
 from eigenclean_lab.cli.bench_quality import bench_quality
 from eigenclean_lab.cli.bench_tables import bench_tables
 from eigenclean_lab.cli.bench_train import bench_train
@@ -131,4 +132,5 @@ bench.command("embed")(bench_embed)
 bench.command("annotators")(bench_annotators)
 bench.command("decisions")(bench_decisions)
 bench.command("tables")(bench_tables)
+bench.command("open-set")(bench_open_set)
 bench.command("restamp")(restamp)

@@ -6,12 +6,13 @@
 3. The clusters are further classes of linear discriminants with a noise model of their own, on the same folds. It
    finds rows that are like the seeds but have no flat neighbourhood, and gives up seeds that are not.
 4. P(none | x) is the sum over these classes. The given label changes it: a label at random is as probable as its
-   class is frequent, one of a sample of a class is mostly the right one.
+   class is frequent, one of a sample of a class is mostly the right one. Where some labels of the rows found are
+   predicted, P(none) is lowered by their share.
 
 Without a cluster that counts there is no component, and verdicts are what they are without it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.cluster.vq import kmeans2
@@ -35,6 +36,7 @@ MIN_CLUSTER = 8
 MIN_SEEDS = 10
 MAX_SEEDS = 0.5  # of all rows: with more, the features say too little
 MIN_PREDICTED = 0.1  # how much better than chance the labels of other rows must be predicted
+LEAST_DOUBT = 0.05  # P(none) is at most 1 minus this and minus the share of labels that are predicted
 N_COMPONENTS = 128  # rows with more columns are projected
 
 
@@ -46,11 +48,13 @@ class NoneComponent:
         repeat: discriminants and noise model of the classes, and of the clusters after them.
         transition: K x K, P(given label | right label).
         shares: of the classes among the given labels.
+        reliability: factor of P(none), because some of the rows that are like the seeds have a class.
     """
 
     repeat: Repeat
     transition: Float64s
     shares: Float64s
+    reliability: float = 1.0
 
     @property
     def n_clusters(self) -> int:
@@ -59,13 +63,27 @@ class NoneComponent:
 
     def probability(self, features: Array, codes: Ints) -> Float64s:
         """P(none | x, given label) of rows; those of fit are judged out of sample."""
-        p, k = np.empty(len(features)), len(self.shares)
+        return self.reliability * self._probabilities(features, codes)[1]
+
+    def checked(self, features: Array, predictions: Predictions) -> "NoneComponent | None":
+        """The same with its reliability, from rows that are none by their features; None if their labels are
+        predicted after all."""
+        rows = np.flatnonzero(self._probabilities(features, predictions.given)[0] > 0.5)
+        if not len(rows) or not predictions.look_random(rows):
+            return None
+        predicted = max(predictions.predicted_share(rows, errors=0.0), 0.0)
+        return replace(self, reliability=1.0 - predicted - LEAST_DOUBT)
+
+    def _probabilities(self, features: Array, codes: Ints) -> Float64s:
+        """P(none | x) and P(none | x, given label), 2 x n."""
+        p, k = np.empty((2, len(features))), len(self.shares)
         for chunk in row_chunks(len(features), 1, block_rows(features)):
             given = codes[chunk]
             table = mean_prior(self.repeat.model, self.repeat.candidates(features[chunk], given, None))
-            none = table[k:].sum(axis=0) * self.shares[given]
+            p[0, chunk] = table[k:].sum(axis=0)
+            none = p[0, chunk] * self.shares[given]
             some = (table[:k] * self.transition[:, given]).sum(axis=0)
-            p[chunk] = none / np.maximum(none + some, 1e-300)
+            p[1, chunk] = none / np.maximum(none + some, 1e-300)
         return p
 
 
@@ -143,8 +161,7 @@ def find_none_component(
         row_map=row_map,
     )
     component = NoneComponent(fitter.fit(fit.repeat.number).repeat, transition, shares)
-    called = np.flatnonzero(component.probability(whole.features, whole.codes) > 0.5)
-    return component if len(called) and predictions.look_random(called) else None
+    return component.checked(whole.features, predictions)
 
 
 def lower_log_odds(log_odds: Float64s, p_none: Float64s) -> Float64s:

@@ -61,16 +61,16 @@ class Predictions(NamedTuple):
         """Mean P of a given label that is drawn from the shares of the classes."""
         return float(self.shares @ self.shares)
 
-    def predicted_share(self, rows: Ints) -> float:
+    def predicted_share(self, rows: Ints, errors: float = 1.0) -> float:
         """An upper estimate of the share of these rows whose labels are predicted as well as those of other rows.
 
         The mean P of the given labels is compared with what labels at random would have, which does not depend on
-        how sure the views are of themselves. One standard error is added.
+        how sure the views are of themselves. So many standard ``errors`` are added.
         """
         given = self.probabilities[self.given[rows], rows].astype(np.float64)
         chance = float((self.shares @ self.probabilities[:, rows]).mean())
         mean, error = float(given.mean()), float(given.std() / np.sqrt(len(rows)))
-        return (mean + error - chance) / max(self.level - chance, 1e-9)
+        return (mean + errors * error - chance) / max(self.level - chance, 1e-9)
 
     def look_random(self, rows: Ints) -> bool:
         """Whether hardly any of the labels of these rows is predicted."""

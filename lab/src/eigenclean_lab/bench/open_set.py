@@ -1,0 +1,222 @@
+"""Samples that belong to none of the classes: some classes are left out, and their samples get labels at random."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from eigenclean.arrays import Array, Bools, Ints
+from eigenclean.detect import build_detector
+from eigenclean.sources import DATASETS
+from eigenclean.verdict import Verdict
+from eigenclean_lab.data_folder import data_file, data_folder
+from eigenclean_lab.store import MissingData, today
+
+FILE = "bench_open_set.json"
+NONE_SHARE = 0.1  # of all rows
+FLIPPED = 0.05  # of the rows of the classes
+PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))  # of classes of CIFAR-10 that are left out
+N_INTENTS = 8  # of banking77 that are left out
+N_DRAWS = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Rows with given labels.
+
+    Attributes:
+        name: of the setting.
+        kind: settings of one kind are averaged.
+        features: n x d.
+        given: the given labels.
+        is_none: which rows belong to no class.
+        is_flipped: which other rows have a wrong label.
+    """
+
+    name: str
+    kind: str
+    features: Array
+    given: Array
+    is_none: Bools
+    is_flipped: Bools
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the judge says about a setting.
+
+    Attributes:
+        setting: its name.
+        kind: settings of one kind are averaged.
+        n: number of rows.
+        n_classes: K.
+        none: share of the rows that belong to no class.
+        called: share of the rows that are called so.
+        precision: share of these that are; None if no row is called.
+        recall: share of the rows of no class that are called; None if there are none.
+        flips_flagged: share of the ordinary errors that are flagged, with the component.
+        flips_flagged_before: the same without it.
+        average_precision: of the ranking, with all wrong labels as errors; None if no label is wrong.
+        average_precision_before: without the component.
+        flips_average_precision: of the ranking of the rows of the classes; None if no label is flipped.
+        flips_average_precision_before: without the component.
+        noise_rate: share of wrong labels, those of no class among them.
+        estimated: what the verdict says about it.
+        estimated_before: without the component.
+    """
+
+    setting: str
+    kind: str
+    n: int
+    n_classes: int
+    none: float
+    called: float
+    precision: float | None
+    recall: float | None
+    flips_flagged: float | None
+    flips_flagged_before: float | None
+    average_precision: float | None
+    average_precision_before: float | None
+    flips_average_precision: float | None
+    flips_average_precision_before: float | None
+    noise_rate: float
+    estimated: float
+    estimated_before: float
+
+
+def leave_out(name: str, kind: str, features: Array, labels: Array, left_out: Array, seed: int = 0) -> Setting:
+    """The rows of the classes ``left_out`` become a tenth of all rows and get labels of other classes at random.
+
+    >>> setting = leave_out("", "", np.zeros((50, 1)), np.repeat(np.arange(5), 10), np.array([4]))
+    >>> len(setting.given), int(setting.is_none.sum()), np.unique(setting.given).tolist()
+    (44, 4, [0, 1, 2, 3])
+    """
+    rng = np.random.default_rng(seed)
+    none = np.flatnonzero(np.isin(labels, left_out))
+    known = np.flatnonzero(~np.isin(labels, left_out))
+    wanted = round(NONE_SHARE / (1 - NONE_SHARE) * len(known))
+    rows = rng.permutation(np.concatenate([known, rng.permutation(none)[:wanted]]))
+    classes, codes = np.unique(labels[known], return_inverse=True)
+    given: Ints = np.full(len(labels), -1)
+    given[known] = codes
+    given = given[rows]
+    is_none = given < 0
+    is_flipped = ~is_none & (rng.random(len(rows)) < FLIPPED)
+    k = len(classes)
+    given[is_none] = rng.integers(k, size=is_none.sum())
+    given[is_flipped] = (given[is_flipped] + 1 + rng.integers(k - 1, size=is_flipped.sum())) % k
+    return Setting(name, kind, features[rows], classes[given], is_none, is_flipped)
+
+
+def settings(folder: Path | None, n: int) -> Iterator[Setting]:
+    """Settings with and without samples of no class; the constants of the judge were chosen on none but digits."""
+    digits = DATASETS["digits"]()
+    pixels, right = digits.features() / 16, digits.labels
+    yield leave_out("digits without 8 and 9", "digits (development)", pixels, right, np.array([8, 9]))
+    yield _complete("digits, clean", pixels, right, right)
+    try:
+        images, texts = data_file(folder, "cifar10_lite1_20k.npz"), data_file(folder, "banking77_minilm.npz")
+    except MissingData:
+        return
+    with np.load(images) as data:
+        features, truth = data["features"][:n].astype(np.float32), data["clean"][:n]
+        people = {name: data[name][:n] for name in ("aggre", "worst")}
+    classes = np.unique(truth)
+    for pair in PAIRS:
+        left_out = classes[list(pair)]
+        name = f"CIFAR-10 without {left_out[0]} and {left_out[1]}"
+        yield leave_out(name, "CIFAR-10, two classes left out", features, truth, left_out)
+    yield _complete("CIFAR-10, clean", features, truth, truth)
+    for name, given in people.items():
+        yield _complete(f"CIFAR-10, people's labels ({name})", features, given, truth)
+    with np.load(texts) as data:
+        features, truth = data["features"].astype(np.float32), data["labels"]
+    intents = np.random.default_rng(0).permutation(np.unique(truth))
+    for draw in range(N_DRAWS):
+        left_out = intents[draw * N_INTENTS : (draw + 1) * N_INTENTS]
+        name = f"banking77 without {N_INTENTS} intents, draw {draw + 1}"
+        yield leave_out(name, "banking77, eight intents left out", features, truth, left_out)
+    yield _complete("banking77, clean", features, truth, truth)
+
+
+def measure(setting: Setting) -> Outcome:
+    """Judge a setting, with the component and, from the same verdict, without it."""
+    verdict = build_detector("judge", {"n_repeats": 1}, seed=0).fit_judge(setting.features, setting.given)
+    none, flipped, called = setting.is_none, setting.is_flipped, verdict.is_none
+    wrong, before = none | flipped, p_right_without(verdict)
+    known = ~none
+    return Outcome(
+        setting.name,
+        setting.kind,
+        len(verdict),
+        len(np.unique(setting.given)),
+        _share(none),
+        _share(called),
+        _share(none[called]) if called.any() else None,
+        _share(called[none]) if none.any() else None,
+        _share(verdict.flagged[flipped]) if flipped.any() else None,
+        _share(before[flipped] <= 0.5) if flipped.any() else None,
+        _average_precision(wrong, verdict.p_clean),
+        _average_precision(wrong, before),
+        _average_precision(flipped[known], verdict.p_clean[known]),
+        _average_precision(flipped[known], before[known]),
+        _share(wrong),
+        round(verdict.noise_rate, 4),
+        round(float(np.mean(1 - before)), 4),
+    )
+
+
+def p_right_without(verdict: Verdict) -> Array:
+    """P(right) as it would be if every sample belonged to a class: the verdict's is this times 1 − P(none)."""
+    if verdict.none_probability is None:
+        return np.asarray(verdict.p_clean)
+    return np.clip(verdict.p_clean / np.maximum(1 - verdict.none_probability, 1e-12), 0, 1)
+
+
+def means(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """Mean precision and recall of each kind of settings with samples of no class."""
+    kinds = dict.fromkeys(outcome.kind for outcome in outcomes if outcome.recall is not None)
+    rows = []
+    for kind in kinds:
+        chosen = [outcome for outcome in outcomes if outcome.kind == kind]
+        rows.append(
+            {
+                "kind": kind,
+                "settings": len(chosen),
+                "precision": round(float(np.mean([outcome.precision or 0.0 for outcome in chosen])), 4),
+                "recall": round(float(np.mean([outcome.recall or 0.0 for outcome in chosen])), 4),
+            }
+        )
+    return rows
+
+
+def run(folder: Path | None, n: int = 4000) -> Iterator[Outcome]:
+    """Every setting for which there are data."""
+    for setting in settings(folder, n):
+        yield measure(setting)
+
+
+def facts(outcomes: list[Outcome]) -> dict[str, Any]:
+    """What `results/bench_open_set.json` holds."""
+    return {"date": today(), "means": means(outcomes), "outcomes": [asdict(outcome) for outcome in outcomes]}
+
+
+def folder_of_data(given: Path | None) -> Path | None:
+    """The folder of the data, if there is one."""
+    return data_folder(given)
+
+
+def _complete(name: str, features: Array, given: Array, truth: Array) -> Setting:
+    nothing = np.zeros(len(given), dtype=bool)
+    return Setting(name, "every sample belongs to a class", features, given, nothing, np.asarray(given != truth))
+
+
+def _share(mask: Bools) -> float:
+    return round(float(np.mean(mask)), 4)
+
+
+def _average_precision(wrong: Bools, p_right: Array) -> float | None:
+    return round(float(average_precision_score(wrong, 1 - p_right)), 4) if wrong.any() else None

@@ -1,0 +1,41 @@
+"""`eigenclean bench open-set`: how well samples that belong to none of the classes are found."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eigenclean.cli import options as o
+from eigenclean.cli.console import console, print_json, table, working
+from eigenclean_lab.cli.options import Data
+
+
+def bench_open_set(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_open_set.json.")] = Path("results"),
+    data: Data = None,
+    samples: Annotated[int, typer.Option(help="Images of CIFAR-10.")] = 4000,
+    json: o.Json = False,
+) -> None:
+    """Precision and recall of P(none) where some classes are left out; calls where every sample has a class.
+
+    Samples of the classes that are left out are a tenth of the rows, with labels at random; 5 % of the other labels
+    are flipped. Some minutes.
+    """
+    from eigenclean.files import make_folder, write_json
+    from eigenclean_lab.bench.open_set import FILE, Outcome, facts, folder_of_data, run
+
+    make_folder(out)
+    outcomes: list[Outcome] = []
+    with working():
+        for outcome in run(folder_of_data(data), samples):
+            outcomes.append(outcome)
+            write_json(out / FILE, facts(outcomes))
+    if json:
+        print_json(facts(outcomes))
+        return
+    shown = table(None, "setting", "no class", "called", "precision", "recall", "AP without", "AP")
+    for each in outcomes:
+        numbers = (each.none, each.called, each.precision, each.recall)
+        cells = [*numbers, each.average_precision_before, each.average_precision]
+        shown.add_row(each.setting, *("–" if number is None else f"{number:.3f}" for number in cells))
+    console.print(shown)

@@ -1,0 +1,46 @@
+"""The benchmark of samples of no class: its settings and measures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eigenclean.verdict import Verdict
+from eigenclean_lab.bench import open_set
+
+
+def test_samples_of_classes_left_out_are_a_tenth_with_labels_at_random() -> None:
+    labels = np.array(list("abcdef"))[np.arange(3000) % 6]
+    setting = open_set.leave_out("x", "y", np.arange(3000)[:, None], labels, np.array(["b", "e"]))
+    right = labels[setting.features[:, 0]]
+    assert setting.is_none.mean() == pytest.approx(0.1, abs=0.001)
+    assert (np.isin(right, ["b", "e"]) == setting.is_none).all()
+    assert set(setting.given) == set("acdf")
+    assert ((right != setting.given) == (setting.is_flipped | setting.is_none)).all()
+    assert setting.is_flipped[~setting.is_none].mean() == pytest.approx(0.05, abs=0.02)
+
+
+def test_p_right_without_the_component() -> None:
+    p = np.array([0.9, 0.4, 0.05])
+    verdict = Verdict(np.arange(3), np.arange(3), p, p, p <= 0.5, np.arange(3), p)
+    assert open_set.p_right_without(verdict).tolist() == p.tolist()
+    with_none = replace(verdict, none_probability=np.array([0.0, 0.5, 0.9]))
+    np.testing.assert_allclose(open_set.p_right_without(with_none), [0.9, 0.8, 0.5])
+
+
+def test_means_are_of_settings_with_samples_of_no_class() -> None:
+    numbers = dict.fromkeys(open_set.Outcome.__dataclass_fields__, 0.5)
+    found = open_set.Outcome(**(numbers | {"setting": "a", "kind": "k", "precision": 0.9, "recall": 0.7}))  # type: ignore[arg-type]
+    missed = replace(found, precision=None, recall=0.0)
+    complete = replace(found, kind="complete", precision=None, recall=None)
+    assert open_set.means([found, missed, complete]) == [
+        {"kind": "k", "settings": 2, "precision": 0.45, "recall": 0.35}
+    ]
+    assert len(open_set.facts([found])["outcomes"]) == 1
+
+
+@pytest.mark.slow
+def test_digits_are_measured() -> None:
+    outcome = open_set.measure(next(open_set.settings(None, 0)))
+    assert outcome.precision is not None and outcome.precision >= 0.8
+    assert outcome.recall is not None and outcome.recall >= 0.7
