@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Pages that train networks or judge many times; what they show is run by `make test-all`.
 SLOW_PAGES = (
     "agents.md", "annotators.md", "audit.md", "coming-from-fine.md", "file.md", "files.md", "gate.md",
-    "images-and-texts.md", "judge.md", "judge-again.md", "larger-than-memory.md", "measure.md", "patch.md",
+    "images-and-texts.md", "judge.md", "judge-again.md", "larger-than-memory.md", "measure.md", "out-of-class.md",
+    "patch.md",
     "quickstart.md", "report.md", "reproduce.md", "tables.md", "threshold.md", "train.md", "verdict.md",
 )  # fmt: skip
 

@@ -1,6 +1,8 @@
 """The benchmark of samples of no class: its settings and measures."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,3 +46,13 @@ def test_digits_are_measured() -> None:
     outcome = open_set.measure(next(open_set.settings(None, 0)))
     assert outcome.precision is not None and outcome.precision >= 0.8
     assert outcome.recall is not None and outcome.recall >= 0.7
+
+
+def test_the_page_shows_the_results() -> None:
+    root = Path(__file__).resolve().parents[3]
+    results = json.loads((root / "results" / open_set.FILE).read_text(encoding="utf-8"))
+    page = (root / "docs" / "howto" / "out-of-class.md").read_text(encoding="utf-8").splitlines()
+    assert [row for row in open_set.page_rows(results) if row not in page] == []
+    for kind in results["means"]:
+        sentence = f"{kind['kind']}: precision {100 * kind['precision']:.0f} %, recall {100 * kind['recall']:.0f} %"
+        assert any(sentence in line for line in page), sentence

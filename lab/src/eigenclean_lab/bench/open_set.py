@@ -129,17 +129,17 @@ def settings(folder: Path | None, n: int) -> Iterator[Setting]:
         left_out = classes[list(pair)]
         name = f"CIFAR-10 without {left_out[0]} and {left_out[1]}"
         yield leave_out(name, "CIFAR-10, two classes left out", features, truth, left_out)
-    yield _complete("CIFAR-10, clean", features, truth, truth)
-    for name, given in people.items():
-        yield _complete(f"CIFAR-10, people's labels ({name})", features, given, truth)
     with np.load(texts) as data:
-        features, truth = data["features"].astype(np.float32), data["labels"]
-    intents = np.random.default_rng(0).permutation(np.unique(truth))
+        questions, intent = data["features"].astype(np.float32), data["labels"]
+    intents = np.random.default_rng(0).permutation(np.unique(intent))
     for draw in range(N_DRAWS):
         left_out = intents[draw * N_INTENTS : (draw + 1) * N_INTENTS]
         name = f"banking77 without {N_INTENTS} intents, draw {draw + 1}"
-        yield leave_out(name, "banking77, eight intents left out", features, truth, left_out)
-    yield _complete("banking77, clean", features, truth, truth)
+        yield leave_out(name, "banking77, eight intents left out", questions, intent, left_out)
+    yield _complete("CIFAR-10, clean", features, truth, truth)
+    for name, given in people.items():
+        yield _complete(f"CIFAR-10, people's labels ({name})", features, given, truth)
+    yield _complete("banking77, clean", questions, intent, intent)
 
 
 def measure(setting: Setting) -> Outcome:
@@ -220,3 +220,25 @@ def _share(mask: Bools) -> float:
 
 def _average_precision(wrong: Bools, p_right: Array) -> float | None:
     return round(float(average_precision_score(wrong, 1 - p_right)), 4) if wrong.any() else None
+
+
+def page_rows(results: dict[str, Any]) -> list[str]:
+    """The rows of the table on the page of out-of-class samples."""
+    rows = []
+    for each in results["outcomes"]:
+        shares = [each["called"], each["precision"], each["recall"]]
+        ranks = [
+            f"{each[before]:.3f} → {each[after]:.3f}" if each[after] is not None else "–"
+            for before, after in (
+                ("average_precision_before", "average_precision"),
+                ("flips_average_precision_before", "flips_average_precision"),
+            )
+        ]
+        cells = [
+            each["setting"],
+            str(each["n"]),
+            *("–" if x is None else f"{100 * x:.1f} %" for x in shares),
+            *ranks,
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
