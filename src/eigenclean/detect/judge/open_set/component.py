@@ -63,7 +63,7 @@ class NoneComponent:
 
     def probability(self, features: Array, codes: Ints) -> Float64s:
         """P(none | x, given label) of rows; those of fit are judged out of sample."""
-        return self.reliability * self._probabilities(features, codes)[1]
+        return np.asarray(self.reliability * self._probabilities(features, codes)[1])
 
     def checked(self, features: Array, predictions: Predictions) -> "NoneComponent | None":
         """The same with its reliability, from rows that are none by their features; None if their labels are
