@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.commands import Action
 from attacks.fuzz import tables, texts
 from attacks.fuzz.mutations import Mutation
@@ -159,7 +159,7 @@ def _model(folder: Path) -> list[Action]:
     def load() -> Any:
         from eigenclean import RobustClassifier
 
-        return RobustClassifier.load(folder / "model").predict(seeds.numbers()[0])
+        return RobustClassifier.load(folder / "model").predict(table_seeds.numbers()[0])
 
     again = ["train", str(folder / "data.npz"), "--out", str(folder / "model"), "--resume", *seeds.TRAINING]
     return [load, load, again, ["score", str(folder / "model"), "--truth", str(folder / "data.npz")]]
@@ -181,13 +181,13 @@ def _moments(folder: Path) -> list[Action]:
 
         fine = FINE.load(folder / "moments")
         with suppress(TypeError, ValueError):  # changed numbers may load and not judge: an ordinary Python error
-            fine.judge(*seeds.numbers())
+            fine.judge(*table_seeds.numbers())
 
     return [load]
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("csv", seeds.write_csv, {"data.csv": texts.CSV}, _csv, 2.5),
+    Target("csv", table_seeds.write_csv, {"data.csv": texts.CSV}, _csv, 2.5),
     *(
         Target(
             kind,
@@ -196,25 +196,25 @@ TARGETS: tuple[Target, ...] = (
             _patched(name),
         )
         for kind, write, name, mutations in (
-            ("json-lines", seeds.write_json_lines, "data.jsonl", texts.JSON_LINES),
-            ("json", seeds.write_json, "data.json", texts.JSON),
-            ("csv-gz", seeds.write_compressed, "data.csv.gz", texts.COMPRESSED_CSV),
-            ("excel", seeds.write_workbook, "data.xlsx", tables.WORKBOOK),
+            ("json-lines", table_seeds.write_json_lines, "data.jsonl", texts.JSON_LINES),
+            ("json", table_seeds.write_json, "data.json", texts.JSON),
+            ("csv-gz", table_seeds.write_compressed, "data.csv.gz", texts.COMPRESSED_CSV),
+            ("excel", table_seeds.write_workbook, "data.xlsx", tables.WORKBOOK),
         )
     ),
-    Target("parquet", seeds.write_parquet, {"data.parquet": PARQUET}, _streamed("data.parquet"), 1.5),
-    Target("arrow", seeds.write_arrow, {"data.arrow": ARROW}, _streamed("data.arrow"), 1.5),
-    Target("npz", seeds.write_npz, {"data.npz": tables.NPZ}, _detect("data.npz"), 1.5),
+    Target("parquet", table_seeds.write_parquet, {"data.parquet": PARQUET}, _streamed("data.parquet"), 1.5),
+    Target("arrow", table_seeds.write_arrow, {"data.arrow": ARROW}, _streamed("data.arrow"), 1.5),
+    Target("npz", table_seeds.write_npz, {"data.npz": tables.NPZ}, _detect("data.npz"), 1.5),
     Target(
         "npy",
-        seeds.write_npy,
+        table_seeds.write_npy,
         {"data.npy": tables.NPY, "labels.npy": tables.NPY, "labels.txt": texts.CSV, "labels.csv": texts.CSV},
         _labels,
         1.5,
     ),
     Target(
         "probabilities",
-        seeds.write_probabilities,
+        table_seeds.write_probabilities,
         {
             "labels.npy": tables.NPY,
             "p.npy": tables.NPY,
@@ -225,10 +225,10 @@ TARGETS: tuple[Target, ...] = (
         _probabilities,
         1.5,
     ),
-    Target("shards", seeds.write_shards, {"shards/*": PARQUET}, _streamed("shards"), 1.0, "shards"),
+    Target("shards", table_seeds.write_shards, {"shards/*": PARQUET}, _streamed("shards"), 1.0, "shards"),
     Target(
         "hugging-face",
-        seeds.write_hugging_face,
+        table_seeds.write_hugging_face,
         {"hf/*.arrow": STREAM, "hf/*.json": texts.JSON},
         _streamed("hf"),
         1.0,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.kill.scenario import Scenario, run_again
 from eigenclean.cli.app import run
 from eigenclean.sources import open_source
@@ -172,12 +172,12 @@ def write_data(folder: Path, name: str) -> None:
 
 
 WRITERS = {
-    "data.csv": seeds.write_csv,
-    "data.csv.gz": seeds.write_compressed,
-    "data.jsonl": seeds.write_json_lines,
-    "data.npz": seeds.write_npz,
-    "data.parquet": seeds.write_parquet,
-    "data.xlsx": seeds.write_workbook,
+    "data.csv": table_seeds.write_csv,
+    "data.csv.gz": table_seeds.write_compressed,
+    "data.jsonl": table_seeds.write_json_lines,
+    "data.npz": table_seeds.write_npz,
+    "data.parquet": table_seeds.write_parquet,
+    "data.xlsx": table_seeds.write_workbook,
 }
 
 

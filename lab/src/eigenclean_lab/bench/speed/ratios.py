@@ -88,5 +88,23 @@ def record(ratios: Sequence[Ratio], date: str, load: float | None = None) -> dic
     }
 
 
+def ratio_table(facts: dict[str, Any]) -> list[str]:
+    """The lines of a table for a page, from what `record` gives; missed targets are named.
+
+    >>> ratio = Ratio.timed("judge", "X.T @ X", (3.0, 1.0), Target("at most", 2))
+    >>> print("\\n".join(ratio_table(record([ratio], "2026-01-31"))))
+    | case | against | ratio | target | |
+    |---|---|---|---|---|
+    | judge | X.T @ X | 3.00 | <= 2x | missed |
+    """
+    lines = ["| case | against | ratio | target | |", "|---|---|---|---|---|"]
+    for case in facts["cases"]:
+        outcome = {True: "met", False: "missed", None: ""}[case["passed"]]
+        lines.append(
+            f"| {case['case']} | {case['baseline']} | {case['ratio']:.2f} | {case['target'] or ''} | {outcome} |"
+        )
+    return lines
+
+
 def _outcome(target: Target | None, ratio: float) -> tuple[str | None, bool | None]:
     return (None, None) if target is None else (str(target), target.is_met(ratio))
