@@ -121,6 +121,7 @@ def _ask_as(page: Page, served: Any, decision: dict[str, Any]) -> tuple[int, Any
     return status, headers, content.decode()
 
 
+@pytest.mark.slow
 def test_a_typed_label_in_a_single_file(mails: Path, look: Look, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0

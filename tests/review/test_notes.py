@@ -108,6 +108,7 @@ def test_a_note_is_written_shown_and_exported(
         assert status == 400 and "note must be text" in json.loads(content)["error"]
 
 
+@pytest.mark.slow
 def test_a_note_in_a_single_file(mails: Path, look: Look, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0
