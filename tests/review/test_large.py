@@ -160,7 +160,8 @@ def test_two_hundred_thousand_suspects_come_in_pages(tmp_path: Path, serving: Ca
     server.enter()
     with counting(review.store) as statements:
         facts = server.ask("GET", "/api/run")[2]
-        assert len(facts) < 300_000 and len(statements) == 1
+        # The last number, and the few decisions in batches, of which the last one is empty.
+        assert len(facts) < 300_000 and len(statements) <= 3
     run = json.loads(facts)["run"]
     assert run["n"] == 200_000
     last = (run["n"] - 1) // run["page_size"] * run["page_size"]

@@ -11,7 +11,7 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.detect import build_detector, judge_verified
 from eigenclean.evidence import VerifiedLabels
 from eigenclean.noise import corrupt
-from eigenclean.review.order import ORDERS, ordered_rows
+from eigenclean.review import ORDERS, ordered_rows
 from eigenclean.sources import DATASETS
 from eigenclean.verdict import Verdict
 from eigenclean_lab.data_folder import data_file, data_folder

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from eigenclean import detector
 from eigenclean.arrays import Array, Ints
-from eigenclean.detect.judge import Judge
 from eigenclean.progress import track
 from eigenclean.sources import open_source
 from eigenclean.truth import Truth
@@ -102,7 +102,9 @@ def _growth(sizes: Sizes) -> list[Ratio]:
 def _features(sizes: Sizes) -> list[Ratio]:
     shape = sizes.features
     X, y = noisy_features(shape.rows, shape.columns, shape.classes)
-    times = best_in_turns(lambda: Judge().fit_judge(X, y), lambda: judge_with_cleanlab(X, y), sizes.repeats)
+    times = best_in_turns(
+        lambda: detector("judge").fit_judge(X, y), lambda: judge_with_cleanlab(X, y), sizes.repeats
+    )
     case = f"judge (all views), features {shape}"
     return [Ratio.timed(case, "cleanlab on k-NN votes", times, Target("at most", 0.5))]
 
@@ -110,7 +112,7 @@ def _features(sizes: Sizes) -> list[Ratio]:
 def _table(sizes: Sizes) -> list[Ratio]:
     shape = sizes.table
     X, y = noisy_features(shape.rows, shape.columns, shape.classes)
-    ours = min(seconds(lambda: Judge().fit_judge(X, y)) for _ in range(sizes.repeats))
+    ours = min(seconds(lambda: detector("judge").fit_judge(X, y)) for _ in range(sizes.repeats))
     # Fitting takes minutes: once. A case remembers models that it has fitted, so it cannot be used twice.
     case = Case(features=X, labels=y, truth=Truth(y))
     theirs = seconds(lambda: judge_with_peer("boosting-prune", case, 0))
@@ -139,4 +141,4 @@ def _csv(sizes: Sizes) -> list[Ratio]:
 
 
 def _judge(X: Array, y: Ints) -> None:
-    Judge(views=SUMS).fit_judge(X, y)
+    detector("judge", views=SUMS).fit_judge(X, y)
