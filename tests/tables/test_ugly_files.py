@@ -15,6 +15,7 @@ from eigenclean.errors import InvalidData, MissingExtra
 from eigenclean.patch import Patch
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.relabel import apply_patch
+from eigenclean.tables.encoding import fit_encoding
 
 N = 60
 RNG = np.random.default_rng(3)
@@ -165,3 +166,12 @@ def test_excel_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtra, match=r"x\.xlsx needs openpyxl, .*eigenclean\[excel\]"):
         open_source(tmp_path / "x.xlsx")
+
+
+def test_texts_that_are_not_utf_8_are_named() -> None:
+    """A Parquet file is checked when it is read; a column that other shards have as texts is not."""
+    offsets, content = np.arange(41, dtype=np.int32), b"\xff" * 40
+    broken = pa.Array.from_buffers(pa.string(), 40, [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(content)])
+    table = pa.table({"size": np.arange(40) % 7 + 0.5, "kind": broken})
+    with pytest.raises(InvalidData, match=r"the column 'kind' cannot be read: .*UTF8.*; leave it out"):
+        fit_encoding(table.to_batches, table.schema)

@@ -208,7 +208,13 @@ def fit_encoding(
     notes: list[str] = []
     n_filled = n_infinite = 0
     for column in sample.columns:
-        found = _choose(column, classes, choices, numbered=column.name in numbered)
+        try:
+            found = _choose(column, classes, choices, numbered=column.name in numbered)
+        except pa.ArrowException as error:  # texts that are not UTF-8, which a file may hold
+            reason = str(error).splitlines()[0]
+            raise InvalidData(
+                f"the column {column.name!r} cannot be read: {reason}; leave it out (--leave-out), or mend it"
+            ) from None
         if found.role not in USED:
             left_out[column.name] = _reason(column, found.role)
             continue
