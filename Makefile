@@ -62,7 +62,8 @@ browser:
 
 # Three workers with one BLAS thread each: on two cores more threads only wait for each other, but some tests wait
 # for a browser or a process.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
+# Files with long tests come first (conftest.py), or one worker would end long after the others.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The checks use one core for a minute: they run beside the first tests.
 test: setup browser

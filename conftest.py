@@ -8,6 +8,26 @@ from typing import Any
 
 import pytest
 
+# Files with long tests, the longest first: workers that begin with them end at about the same time.
+LONG_FILES = (
+    "tests/docs/test_docs.py",
+    "tests/attacks/test_small_attack.py",
+    "tests/contracts/test_detector_contract.py",
+    "tests/test_bare_install.py",
+    "tests/walk/test_walk.py",
+    "tests/scale/test_dask.py",
+    "tests/scale/test_stream.py",
+    "lab/tests/bench/test_bench_train.py",
+    "lab/tests/reproduce/test_reproduce_pages.py",
+    "lab/tests/reproduce/test_reproduce_runs.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of `LONG_FILES` first; the order within a file, and that of other files, stays."""
+    order = {str(Path(__file__).parent / name): number for number, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: order.get(str(item.path), len(order)))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def feature_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

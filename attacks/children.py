@@ -105,9 +105,13 @@ def import_everything() -> None:
     """Import what the children will need, so that none of them has to; nothing is computed."""
     from PIL import Image
 
+    from eigenclean.detect.judge import repeats
+
     Image.init()
     for name in _MODULES:
         import_module(name)
+    # Few rows are assigned to folds once, not five times: that is only slower for thousands of small cases.
+    repeats.REPEATED_ROWS = 1
 
 
 def run_cases(cases: Sequence[Case], limits: Limits | None = None, jobs: int = 1) -> Generator[Report, None, None]:

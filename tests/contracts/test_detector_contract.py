@@ -261,12 +261,30 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-# `vote` runs several of the others, which have been tested alone; `make test-all` tests it too.
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "vote" else name for name in sorted(DETECTORS)]
+# Left to `make test-all`: `vote`, which runs several of the others; and for the judge, which costs most and
+# has many tests of its own, the checks that fit many times.
+LONG_CHECKS = (
+    "labels_may_be_strings",
+    "layout",
+    "same_seed_same_result",
+    "single_precision",
+    "weights_are_accepted",
+)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("check", sorted(CHECKS))
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(
+            name,
+            check,
+            marks=pytest.mark.slow if name == "vote" or (name == "judge" and check in LONG_CHECKS) else (),
+            id=f"{check}-{name}",
+        )
+        for check in sorted(CHECKS)
+        for name in sorted(DETECTORS)
+    ],
+)
 def test_detector(name: str, check: str) -> None:
     CHECKS[check](DETECTORS[name]())
 

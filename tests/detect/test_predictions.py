@@ -114,7 +114,8 @@ class TestJudge:
         p = np.full((600, 3), 0.02)
         p[np.arange(600), y] = 0.96
         verdict = Judge(views="linear,probabilities").judge(np.hstack([rng.normal(size=(600, 4)), p]), given)
-        np.testing.assert_array_equal(verdict.flagged, given != y)
+        # Whether labels are wrong or the model too sure cannot be told from labels alone; what it ranks can.
+        assert verdict.p_clean[given != y].max() < verdict.p_clean[given == y].min()
         assert isinstance(verdict.made_by, dict)
         assert verdict.made_by["views"]["probabilities"] > 0.9
 

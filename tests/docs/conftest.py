@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # Pages that train networks or judge many times; what they show is run by `make test-all`.
 SLOW_PAGES = (
-    "agents.md", "annotators.md", "audit.md", "coming-from-fine.md", "file.md", "files.md", "gate.md",
-    "images-and-texts.md", "judge.md", "judge-again.md", "larger-than-memory.md", "measure.md", "out-of-class.md",
-    "patch.md",
-    "quickstart.md", "report.md", "reproduce.md", "tables.md", "threshold.md", "train.md", "verdict.md",
+    "agents.md", "analyses.md", "annotators.md", "audit.md", "cluster.md", "coming-from-cleanlab.md",
+    "coming-from-fine.md", "export.md", "file.md", "files.md", "gate.md", "images-and-texts.md", "judge-again.md",
+    "judge.md", "larger-than-memory.md", "measure.md", "out-of-class.md", "patch.md", "quickstart.md",
+    "report.md", "reproduce.md", "tables.md", "threshold.md", "train.md", "training-loop.md", "verdict.md",
 )  # fmt: skip
 
 

@@ -9,12 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("annotators", "images", "larger-than-memory", "tables", "texts", "training")
-FAST = "training"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == FAST else pytest.mark.slow) for name in NAMES]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in NAMES])
 def test_a_notebook_shows_what_comes_out(name: str, notebooks: ModuleType, examples: ModuleType) -> None:
     pytest.importorskip("ipykernel")
     kept, fresh = notebooks.read(name), notebooks.run(name)

@@ -177,6 +177,7 @@ def test_figures_are_those_of_the_run() -> None:
     assert found["seconds"] > 0 and set(found) == set(measure_module.FIGURES)
 
 
+@pytest.mark.slow
 def test_the_truth_changes_no_accuracy() -> None:
     case = SETTINGS["digits/sym-50"].make(None, 0)
     blind = replace(case, truth=Truth(np.roll(case.truth.labels, 1)))

@@ -202,7 +202,7 @@ def test_an_experiment_is_consistent(experiment: Experiment) -> None:
     assert {metric.kind for metric in experiment.metrics} <= kinds
     for spec in (spec for row in experiment.rows for spec in row.specs):
         if spec.kind == "train":
-            assert spec.method in RECIPES
+            assert spec.method in {*RECIPES, "probe"}
     for setting in experiment.columns:
         kind, _, rate = setting.noise.partition(":")
         if kind in NOISES and rate:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenclean.arrays import Ints
 from eigenclean.names import check_name
+from eigenclean.seeds import tagged_generator
 from eigenclean.verdict import Verdict
 
 WORST, INFORMATIVE, RANDOM, MIXED = ORDERS = ("worst", "informative", "random", "mixed")
@@ -38,7 +39,7 @@ def ordered_rows(verdict: Verdict, order: str = WORST, *, seed: int = 0) -> Ints
     p = np.nan_to_num(np.asarray(verdict.p_clean, dtype=np.float64), nan=0.5)
     n_others = max(_MIN_OTHERS, len(worst))
     by_doubt = np.lexsort((verdict.rank, np.abs(p - 0.5).round(12)))
-    drawn = np.random.default_rng(seed).permutation(len(p))
+    drawn = tagged_generator(seed, "review order").permutation(len(p))
     if order == INFORMATIVE:
         others = by_doubt[~verdict.flagged[by_doubt]][:n_others]
         wanted = np.zeros(len(p), dtype=bool)

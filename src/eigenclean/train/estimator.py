@@ -196,9 +196,9 @@ class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimato
 
     def predict(self, X: Any) -> Array:
         """The most likely class of each row."""
-        if hasattr(self, "model_"):
-            return np.asarray(self.classes_[self.model_.predict_codes(self._vectors(X))])
-        return np.asarray(self.classes_[self._logits(X).argmax(axis=1)])
+        is_probe = hasattr(self, "model_")
+        codes = self.model_.predict_codes(self._vectors(X)) if is_probe else self._logits(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Float64s:
         """Probability of each class, columns as in ``classes_``."""

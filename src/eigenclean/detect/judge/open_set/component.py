@@ -167,8 +167,8 @@ def find_none_component(
 def lower_log_odds(log_odds: Float64s, p_none: Float64s) -> Float64s:
     """Log-odds of P·(1 − P(none)), from the log-odds of P.
 
-    >>> lower_log_odds(np.array([0.0, 0.0]), np.array([0.0, 0.5])).round(3)
-    array([ 0.   , -1.099])
+    >>> lower_log_odds(np.array([0.0, 0.0]), np.array([0.1, 0.5])).round(3)
+    array([-0.201, -1.099])
     """
     p = np.clip(p_none, 1e-300, 1.0 - 1e-12)
     return np.asarray(log_odds + np.log1p(-p) - np.logaddexp(0.0, log_odds + np.log(p)))
