@@ -28,7 +28,7 @@ SMALL = (
 def table(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The table of a small attack."""
     path = tmp_path_factory.mktemp("attack") / "table.json"
-    command = [sys.executable, "-m", "attacks", "--only", ",".join(SMALL), "--scale", "0.02", "--jobs", "1"]
+    command = [sys.executable, "-m", "attacks", "--only", ",".join(SMALL), "--scale", "0.01", "--jobs", "1"]
     ended = subprocess.run(
         [*command, "--json", str(path)],
         cwd=ROOT,

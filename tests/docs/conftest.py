@@ -8,13 +8,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Pages that train networks or judge many times; what they show is run by `make test-all`.
-SLOW_PAGES = (
-    "agents.md", "analyses.md", "annotators.md", "audit.md", "cluster.md", "coming-from-cleanlab.md",
-    "coming-from-fine.md", "export.md", "file.md", "files.md", "gate.md", "images-and-texts.md", "judge-again.md",
-    "judge.md", "larger-than-memory.md", "measure.md", "out-of-class.md", "patch.md", "quickstart.md",
-    "report.md", "reproduce.md", "tables.md", "threshold.md", "train.md", "training-loop.md", "verdict.md",
-)  # fmt: skip
+# Most pages train networks or judge many times and are run by `make test-all`; these are run by `make test` too.
+FAST_PAGES = ("README.md", "own-detector.md", "pieces.md", "python.md")
 
 
 def load(name: str) -> ModuleType:
@@ -31,7 +26,7 @@ def load(name: str) -> ModuleType:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "shown_page" in metafunc.fixturenames:
         pages = load("docs_examples").pages()
-        marked = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW_PAGES else page for page in pages]
+        marked = [pytest.param(page, marks=() if page.name in FAST_PAGES else pytest.mark.slow) for page in pages]
         metafunc.parametrize("shown_page", marked, ids=[str(path.relative_to(ROOT)) for path in pages])
 
 

@@ -22,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"-?\d+\.?\d*")
 
 
+# Building the site and drawing its pictures takes two minutes: `make test-all`.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")

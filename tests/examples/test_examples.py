@@ -44,6 +44,7 @@ def test_an_example_finds_most_of_what_is_wrong(name: str, tmp_path: Path) -> No
         assert (tmp_path / "out" / file).stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_an_example_takes_data_of_your_own(tmp_path: Path) -> None:
     run(tmp_path, str(ROOT / "tables.py"), "--out", "first")
     said = run(tmp_path, str(ROOT / "tables.py"), "first/tumours.parquet", "--out", "second")

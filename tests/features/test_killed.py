@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from eigenclean.sources import open_source
@@ -58,6 +59,7 @@ def known(folder: Path) -> int:
     return sum(path.stat().st_size // 16 for path in folder.glob("cache/*/*.keys"))
 
 
+@pytest.mark.slow
 def test_killed_twice_it_computes_every_image_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for row in range(N):

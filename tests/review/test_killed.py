@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Playwright, expect
 
@@ -34,6 +35,7 @@ def decided(folder: Path) -> dict[int, str]:
         review.close()
 
 
+@pytest.mark.slow
 def test_from_the_first_suspect_to_corrected_labels_over_a_dead_server(
     digits: Path, run: Path, start: Start, browser: Any, tmp_path: Path
 ) -> None:

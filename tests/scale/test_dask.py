@@ -157,6 +157,7 @@ def test_no_scheduler_there(
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGKILL in the middle of a run: Dask computes the lost blocks again, and the verdict is the same."""
@@ -185,6 +186,7 @@ def test_a_worker_is_killed(noisy: Data, tmp_path: Path, monkeypatch: pytest.Mon
         assert pids[0] not in client.run(os.getpid).values()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_the_command_with_an_address(noisy: Data, tmp_path: Path) -> None:
     X, y = noisy

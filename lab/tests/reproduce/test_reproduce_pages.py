@@ -220,6 +220,7 @@ def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name:
     assert "<text" in figure  # letters, not outlines
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
     table = shifts(RISING, 0.5)
     page = write_page(table, SMALL, tmp_path)

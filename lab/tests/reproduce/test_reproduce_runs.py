@@ -106,6 +106,7 @@ def pixels(folder: Path, rows: int = 400) -> None:
     np.savez(folder / "cifar10_lite1_20k.npz", features=features, index=index, clean=right, worst=worst)
 
 
+@pytest.mark.slow
 def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels(tmp_path: Path) -> None:
     pixels(tmp_path)
     data = replace(MEDIUM.training["cifar10"], samples=200)
