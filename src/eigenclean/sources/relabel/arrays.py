@@ -3,6 +3,7 @@
 import io
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ from eigenclean.sources.arrays.mapped import read_header
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.relabel.update import LabelUpdate, UndoLog
 
-_COPY_BYTES = 1 << 20
+COPY_BYTES = 1 << 20
 _LOCAL_HEADER_BYTES = 30
 _MEMBER = "labels.npy"
 
@@ -28,6 +29,18 @@ def relabel_npy(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -
 
 def relabel_npz(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -> None:
     """Write a copy of the archive ``path`` to ``out`` with the labels of ``update`` in its array ``labels``."""
+
+    def write(info: zipfile.ZipInfo, member: IO[bytes], target: IO[bytes]) -> None:
+        if info.filename == _MEMBER:
+            target.write(_relabelled(member.read(), update, undo_log, name=f"the labels of {path}"))
+        else:
+            shutil.copyfileobj(member, target, COPY_BYTES)
+
+    copy_npz(path, out, write)
+
+
+def copy_npz(path: Path, out: Path, write: Callable[[zipfile.ZipInfo, IO[bytes], IO[bytes]], None]) -> None:
+    """Copy the archive ``path`` to ``out``; ``write`` copies or changes the content of each member."""
     with (
         explain_read_errors(str(path), ".npz archive"),
         zipfile.ZipFile(path) as archive,
@@ -38,11 +51,8 @@ def relabel_npz(path: Path, out: Path, update: LabelUpdate, undo_log: UndoLog) -
         for info in archive.infolist():
             # Members that were written with zip64 headers, as numpy.savez does, keep them.
             zip64 = has_extra_field(raw, info) or info.file_size >= 1 << 31
-            with archive.open(info) as source, copy.open(copied_info(info), "w", force_zip64=zip64) as target:
-                if info.filename == _MEMBER:
-                    target.write(_relabelled(source.read(), update, undo_log, name=f"the labels of {path}"))
-                else:
-                    shutil.copyfileobj(source, target, _COPY_BYTES)
+            with archive.open(info) as member, copy.open(copied_info(info), "w", force_zip64=zip64) as target:
+                write(info, member, target)
 
 
 def _relabelled(content: bytes, update: LabelUpdate, undo_log: UndoLog, *, name: str) -> bytes:

@@ -24,7 +24,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources.arrays.mapped import read_header
 from eigenclean.sources.base import Source
 from eigenclean.sources.read_errors import explain_read_errors
-from eigenclean.sources.relabel.arrays import copied_info, has_extra_field
+from eigenclean.sources.relabel.arrays import COPY_BYTES, copy_npz
 from eigenclean.sources.relabel.delimited import row_spans
 from eigenclean.sources.relabel.ipc import compression
 from eigenclean.sources.relabel.json_records import object_spans
@@ -38,7 +38,6 @@ from eigenclean.sources.tabular.parquet import ParquetTable
 from eigenclean.sources.tabular.table import Table
 
 RowRemover = Callable[[Path, Path, Bools], None]
-_COPY_BYTES = 1 << 20
 
 
 def row_remover(source: Source, path: Path) -> RowRemover:
@@ -82,8 +81,8 @@ def _cut(file: IO[bytes], target: IO[bytes], delimiter: str, stays: Bools, *, na
         spans = row_spans(content, delimiter.encode())
         next(spans)  # the header
         for start, end in _pieces(spans, len(content), stays, name=name):
-            for at in range(start, end, _COPY_BYTES):
-                target.write(content[at : min(at + _COPY_BYTES, end)])
+            for at in range(start, end, COPY_BYTES):
+                target.write(content[at : min(at + COPY_BYTES, end)])
     finally:
         content.close()
 
@@ -158,26 +157,19 @@ def remove_from_arrow(table: Table, path: Path, out: Path, stays: Bools) -> None
 
 def remove_from_npz(path: Path, out: Path, stays: Bools) -> None:
     """Archives of arrays: the rows of every array that has one for each label; others are copied."""
-    with (
-        explain_read_errors(str(path), ".npz archive"),
-        zipfile.ZipFile(path) as archive,
-        zipfile.ZipFile(out, "w") as copy,
-        open(path, "rb") as raw,
-    ):
-        copy.comment = archive.comment
-        for info in archive.infolist():
-            zip64 = has_extra_field(raw, info) or info.file_size >= 1 << 31
-            with archive.open(info) as member, copy.open(copied_info(info), "w", force_zip64=zip64) as target:
-                shape = None
-                if info.filename.endswith(".npy"):
-                    shape, _, dtype = read_header(member, name=f"{info.filename} of {path}")
-                if not shape or shape[0] != len(stays) or dtype.hasobject:
-                    member.seek(0)
-                    shutil.copyfileobj(member, target, _COPY_BYTES)
-                    continue
-                member.seek(0)
-                rows = npy_format.read_array(member, allow_pickle=False)[stays]
-                npy_format.write_array(target, np.asarray(rows), version=(1, 0), allow_pickle=False)
+
+    def write(info: zipfile.ZipInfo, member: IO[bytes], target: IO[bytes]) -> None:
+        shape = None
+        if info.filename.endswith(".npy"):
+            shape, _, dtype = read_header(member, name=f"{info.filename} of {path}")
+        member.seek(0)
+        if not shape or shape[0] != len(stays) or dtype.hasobject:
+            shutil.copyfileobj(member, target, COPY_BYTES)
+            return
+        rows = npy_format.read_array(member, allow_pickle=False)[stays]
+        npy_format.write_array(target, np.asarray(rows), version=(1, 0), allow_pickle=False)
+
+    copy_npz(path, out, write)
 
 
 ROW_REMOVERS: Mapping[type[Table], Callable[[Table, Path, Path, Bools], None]] = {

@@ -5,7 +5,6 @@ methods find them, and where a stopped training continues.
 """
 
 from dataclasses import dataclass, replace
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,13 @@ import numpy as np
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.files import make_folder, reading_arrays, replacing
 from eigenclean.train import Callback, RobustClassifier, network_outputs
-from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure.feature_analyses import judged
-from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures
+from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures, training_key
 from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
 from eigenclean_lab.reproduce.values import Task
-from eigenclean_lab.store import Measured, MissingData, code_key, short_hash
+from eigenclean_lab.store import Measured, MissingData
 
 # Rows that no detector makes.
 TRAIN_ACCURACY, TEST_ACCURACY, KEEP_ALL = "train-accuracy", "test-accuracy", "keep-all"
@@ -64,10 +62,7 @@ def trained_rounds(task: Task, seed: int, context: Context) -> list[Round]:
     case = make_case(data, task.noise, seed, context.folder, validated=False)
     assert case.truth is not None
     recipe = make_recipe(task, data)
-    code = code_key(RobustClassifier, *component_modules([recipe.to_dict(), data.net]))
-    samples = [case.inputs_hash(), case.noise_hash()]
-    facts = [recipe.to_dict(), data.net, dict(data.net_options), seed, samples, code]
-    folder = context.cache / f"rounds-{short_hash(dumps(facts, sort_keys=True))}"
+    folder = context.cache / f"rounds-{training_key(recipe, data, case, seed)}"
     files = [folder / f"epoch-{number}.npz" for number in range(1, recipe.epochs + 1)]
     if not all(file.is_file() for file in files):
         model = RobustClassifier(

@@ -11,10 +11,11 @@ import numpy as np
 
 from eigenclean.arrays import Array, Bools
 from eigenclean.files import reading_arrays, replacing
-from eigenclean.train import Callback, RobustClassifier, network_outputs
+from eigenclean.train import Callback, Recipe, RobustClassifier, network_outputs
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.data import make_case
+from eigenclean_lab.reproduce.data import Case, make_case
+from eigenclean_lab.reproduce.profiles import Data
 from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import code_key, short_hash
@@ -46,6 +47,14 @@ def trained_features(task: Task, seed: int, context: Context) -> TrainedFeatures
     return _train(task.data, task.noise, seed, context)
 
 
+def training_key(recipe: Recipe, data: Data, case: Case, seed: int) -> str:
+    """What the outputs of a trained network depend on, as a name for files in the cache."""
+    code = code_key(RobustClassifier, *component_modules([recipe.to_dict(), data.net]))
+    samples = [case.inputs_hash(), case.noise_hash()]
+    facts = [recipe.to_dict(), data.net, dict(data.net_options), seed, samples, code]
+    return short_hash(dumps(facts, sort_keys=True))
+
+
 @lru_cache(maxsize=2)  # cells of the same setting follow each other
 def _train(data_name: str, noise: str, seed: int, context: Context) -> TrainedFeatures:
     task = Task(FEATURES, data_name, noise)
@@ -55,12 +64,9 @@ def _train(data_name: str, noise: str, seed: int, context: Context) -> TrainedFe
     recipe = make_recipe(task, data)
     if data.epochs is None:  # the network as it is after the warm-up, when FINE selects for the first time
         recipe = replace(recipe, stages=recipe.stages[:1])
-    code = code_key(RobustClassifier, *component_modules([recipe.to_dict(), data.net]))
-    samples = [case.inputs_hash(), case.noise_hash()]
-    facts = [recipe.to_dict(), data.net, dict(data.net_options), seed, samples, code]
     file = None
     if context.cache is not None:
-        file = context.cache / f"features-{short_hash(dumps(facts, sort_keys=True))}.npz"
+        file = context.cache / f"features-{training_key(recipe, data, case, seed)}.npz"
     outputs = _read(file)
     if outputs is None:
         callback = _OutputsAtEnd()
