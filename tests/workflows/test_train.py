@@ -13,9 +13,10 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources import MemorySource
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.layouts.bundled import DATASETS
+from eigenclean.sources.raw import TextSource
 from eigenclean.train import RobustClassifier, recipe
 from eigenclean.truth import Truth
-from eigenclean.workflows.train import TrainingOptions, run_training
+from eigenclean.workflows.train import TrainingOptions, network_inputs, run_training
 from eigenclean.workflows.train_callbacks import BINS, SelectionHistory, SelectionQuality, score_histogram
 from eigenclean.workflows.train_report import render_run, summarize_run
 
@@ -53,6 +54,19 @@ def test_damaged_rounds_get_a_sentence(text: str, tmp_path: Path) -> None:
     rounds.path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InvalidData, match="is damaged, so the run cannot be resumed"):
         rounds.on_train_begin(SimpleNamespace(epochs_done=2, is_main=True, pool=SimpleNamespace(n_classes=1)))
+
+
+def test_texts_and_features_cannot_be_fine_tuned() -> None:
+    labels = np.array(["card", "top-up"])
+    texts = TextSource("questions.csv", ["where is my card?", "top up failed"], labels)
+    sentence = (
+        "net encoder needs images, but questions.csv holds texts, and encoders of texts cannot be fine-tuned; "
+    )
+    with pytest.raises(InvalidData, match=sentence + "take the recipe probe, or judge without --net"):
+        network_inputs(texts, "encoder")
+    features = MemorySource("table", np.eye(2), labels)
+    with pytest.raises(InvalidData, match="net encoder needs images, but table has features only; take the recipe"):
+        network_inputs(features, "encoder")
 
 
 def test_a_run_on_digits_leaves_everything(tmp_path: Path) -> None:

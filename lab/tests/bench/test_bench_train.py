@@ -21,6 +21,8 @@ from eigenclean.train import RECIPES, RobustClassifier, recipe
 from eigenclean.train.engine import Engine
 from eigenclean.truth import Truth
 from eigenclean_lab import data_folder
+from eigenclean_lab.bench.quality.data import tables
+from eigenclean_lab.bench.quality.data.tables import LABEL_COLUMNS
 from eigenclean_lab.bench.speed import training as speed
 from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
 from eigenclean_lab.bench.speed.ratios import Ratio, Target
@@ -30,7 +32,7 @@ from eigenclean_lab.bench.training.measure import measure
 from eigenclean_lab.bench.training.page import summary_rows
 from eigenclean_lab.bench.training.plot import plot_training
 from eigenclean_lab.bench.training.recipes import EPOCHS, SCHEDULES, make_recipe
-from eigenclean_lab.bench.training.settings import SETTINGS
+from eigenclean_lab.bench.training.settings import SETTINGS, TABLES
 from eigenclean_lab.bench.training.suite import TrainingSuite, run, training_store
 from eigenclean_lab.bench.training.targets import TARGETS, differences
 from eigenclean_lab.cli.bench import bench
@@ -62,6 +64,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         images = np.clip(25 * labels[:, None, None] + rng.integers(20, size=(n, 28, 28)), 0, 255)
         write_idx(folder / "fashion-mnist" / f"{prefix}-images-idx3-ubyte.gz", images)
         write_idx(folder / "fashion-mnist" / f"{prefix}-labels-idx1-ubyte.gz", labels)
+    (folder / "mlbench").mkdir()
+    rdata, pandas = pytest.importorskip("rdata"), pytest.importorskip("pandas")
+    for name in TABLES:
+        frame = pandas.DataFrame({"a": features[:, 0].astype(float), "b": features[:, 1].astype(float)})
+        frame[LABEL_COLUMNS[name]] = pandas.Categorical([f"class {k}" for k in clean])
+        rdata.write_rda(folder / "mlbench" / f"{name}.rda", {name: frame})
     return folder
 
 
@@ -86,12 +94,15 @@ def test_the_settings_are_those_of_the_issue() -> None:
     cifar = ["sym-0", "sym-20", "sym-50", "sym-80", "asym-40", "instance-40"]
     cifar += [f"human-{which}" for which in ("aggre", "rand1", "worst")]
     expected = ["fashion/sym-50", "fashion/pair-40", *(f"cifar10/{name}" for name in cifar)]
-    assert list(SETTINGS) == [*expected, "digits/sym-50", "digits/pair-40"]
+    expected += ["digits/sym-50", "digits/pair-40"]
+    tables = [f"{name}/{noise}" for name in TABLES for noise in ("sym-20", "pair-30")]
+    assert list(SETTINGS) == [*expected, *tables]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_setting_tests_on_other_samples_with_right_labels(name: str, files: Path) -> None:
     setting = SETTINGS[name]
+    assert setting.net == ("small-cnn" if setting.data == "fashion" else "mlp")
     case, same, other = (setting.make(files, seed, samples=100) for seed in (1, 1, 2))
     for one, two in ((case.inputs, same.inputs), (case.labels, same.labels), (case.test[0], same.test[0])):
         np.testing.assert_array_equal(one, two)
@@ -119,7 +130,12 @@ def test_test_labels_are_the_right_ones(files: Path) -> None:
 
 def test_missing_data_say_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_folder, "DEBIAN_FOLDER", tmp_path / "none")
-    for name, words in (("fashion/sym-50", "dataset-fashion-mnist"), ("cifar10/sym-50", "cifar10_lite1_20k.npz")):
+    monkeypatch.setattr(tables, "MLBENCH_FOLDER", tmp_path / "none")
+    for name, words in (
+        ("fashion/sym-50", "dataset-fashion-mnist"),
+        ("cifar10/sym-50", "cifar10_lite1_20k.npz"),
+        ("Vowel/sym-20", "r-cran-mlbench"),
+    ):
         with pytest.raises(MissingData, match=f"(?s){words}.*EIGENCLEAN_DATA"):
             SETTINGS[name].make(tmp_path, 0)
 
@@ -308,6 +324,7 @@ def test_unknown_names_are_one_sentence() -> None:
         ({"schedule": "step"}, "did you mean 'steps'"),
         ({"seeds": 0}, "seeds must be 1 or more"),
         ({"samples": 0}, "samples must be 1 or more"),
+        ({"recipes": ["probe"], "settings": "fashion/*"}, "probe takes part in none of these settings"),
     ):
         with pytest.raises(InvalidOption, match=words):
             run(**options)
@@ -349,17 +366,26 @@ def test_recipes_are_compared_seed_by_seed() -> None:
     assert len(found) == 2  # that claim is about the same pair here; nobody else was measured
 
 
-def test_targets_are_for_fashion_mnist_only() -> None:
+def test_targets_are_for_their_own_settings() -> None:
     (one,) = differences(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
     assert one.passed is False and one.deviation is None and one.as_dict()["passed"] is False
     (other,) = differences(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
     assert other.target is None and other.passed is None
-    names = {name for better, than, _ in TARGETS for name in (better, than) if " " not in name}
-    assert names <= set(RECIPES)
+    names = {name for target in TARGETS for name in (target.recipe, target.than) if " " not in name}
+    assert names <= {"probe", *RECIPES}
+
+
+@pytest.mark.parametrize(("setting", "target"), [("Vowel/pair-30", -0.005), ("digits/sym-50", None)])
+def test_the_probe_is_compared_with_the_best_of_all_others(setting: str, target: float | None) -> None:
+    others = {"standard": [0.7, 0.9, 0.1], "trees+cleanlearning": [0.8, 0.81, 0.5], "dividemix": [0.99]}
+    (one,) = differences(cells_of(setting, probe=[0.8, 0.8], **others))
+    assert one.than == "trees+cleanlearning, the best of all others"  # dividemix has another number of seeds
+    assert one.difference == pytest.approx(-0.005) and one.seeds == 2 and one.target == target
 
 
 def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
-    cells = [cell for name in SETTINGS for cell in cells_of(name, fine=[0.7, 0.8], standard=[0.5])][:-9]
+    names = ["fashion/sym-50", "cifar10/sym-0", "cifar10/asym-40", "Vowel/sym-20"]
+    cells = [cell for name in names for cell in cells_of(name, fine=[0.7, 0.8], standard=[0.5])][:-2]
     missing = replace(made_cell("elr", "digits/pair-40"), status="missing", note="needs data", figures={})
     a, b = (plot_training([*cells, missing], tmp_path / name) for name in ("a.svg", "b.svg"))
     assert a.read_bytes() == b.read_bytes()

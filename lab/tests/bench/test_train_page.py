@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from eigenclean_lab.bench.training.page import summary_rows, train_page
+from eigenclean_lab.bench.training.settings import TABLES
 from eigenclean_lab.bench.training.suite import training_store
 from eigenclean_lab.store import Cell
 
@@ -43,10 +44,25 @@ def test_many_settings_stand_side_by_side(tmp_path: Path) -> None:
     settings = ("cifar10/sym-20", "cifar10/sym-50", "cifar10/asym-40")
     cells = [cell("fine", 0.8, seed, setting) for setting in settings for seed in range(2)]
     page = page_of(tmp_path, *cells[:-1], cell("judge", 0.9, setting=settings[1]))
-    assert "| Recipe | sym-20 | sym-50 | asym-40 | seeds |" in page
-    assert "| `fine` | **.800** | .800 | **.800** | 1 to 2 |" in page
-    assert "| `judge` | – | **.900** | – | 1 |" in page
-    assert "Targets" not in page  # there are none for these settings
+    head = "| Recipe | sym-20 | sym-50 | asym-40 | mean: last | best | F | kept | s | seeds |"
+    assert f"{head}\n|---|---|---|---|---|---|---|---|---|---|\n" in page
+    assert "| `fine` | **.800** | .800 | **.800** | .800 | .950 | .900 | .500 | 1 | 1 to 2 |" in page
+    assert "| `judge` | – | **.900** | – | – | – | – | – | – | 1 |" in page
+    assert "Targets" not in page  # there are none for these recipes
+    assert "**6 of the 6 measurements on this page are of an earlier version of the code.**" in page
+
+
+def test_tables_stand_side_by_side_by_their_noise(tmp_path: Path) -> None:
+    settings = [f"{name}/{noise}" for name in TABLES for noise in ("sym-20", "pair-30")]
+    accuracies = {"probe": 0.8, "trees+judge": 0.8, "elr": 0.7}
+    cells = [cell(name, last, setting=setting) for setting in settings for name, last in accuracies.items()]
+    page = page_of(tmp_path, *cells)
+    assert page.count(f"| Recipe | {' | '.join(TABLES)} | mean: last |") == 2
+    sections = page.split("## ")
+    assert sections[1].startswith("Tables, symmetric noise 20 %")
+    order = [line.split("`")[1] for line in sections[1].splitlines() if line.startswith("| `")]
+    assert order == ["probe", "trees+judge", "elr"]
+    assert "| DNA/pair-30 | probe over trees+judge, the best of all others | +0.0 | at least -0.5 | met |" in page
 
 
 def test_other_schedules_are_left_out(tmp_path: Path) -> None:

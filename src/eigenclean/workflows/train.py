@@ -210,8 +210,12 @@ def network_inputs(data: Source, net: str | None, side: int | None = None, *, no
         return data.features()
     if data.images is None:
         if isinstance(data, RawSource):
-            data.features()  # raises the error that says what to do with texts
-        raise InvalidData(f"net {net} needs images, but {data.name} has features only; take the net mlp or linear")
+            raise InvalidData(
+                f"net {net} needs images, but {data.name} holds texts, and encoders of texts cannot be fine-tuned; "
+                "take the recipe probe, or judge without --net: texts are then embedded first"
+            )
+        other = "the recipe probe" if standardises(net) else "the net mlp or linear"
+        raise InvalidData(f"net {net} needs images, but {data.name} has features only; take {other}")
     default = ENCODER_SIDE if standardises(net) else SIDE
     return in_one_size(data.images, side, default=default, notify=notify)
 

@@ -32,7 +32,11 @@ _LEGEND = (
 def bench_train(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_train.json.")] = Path("results"),
     recipes: Annotated[
-        str | None, typer.Option(help="Names with commas between, such as standard,fine; all by default.")
+        str | None,
+        typer.Option(
+            help="Names with commas between, such as probe,fine,trees+cleanlearning; all by default: recipes, the "
+            "probe, and classifiers of scikit-learn alone, on judged labels and inside cleanlab's CleanLearning."
+        ),
     ] = None,
     settings: Annotated[
         str, typer.Option(help="Names or patterns with commas between, such as fashion/*,cifar10/sym-50.")

@@ -55,7 +55,9 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
 
 def _draw(axes: "Axes", row: Row, line: int) -> None:
     ink = _INK[
-        row.recipe.startswith(("f-", "j-")) or row.recipe.endswith("+fine") or row.recipe in ("fine", "judge")
+        row.recipe.startswith(("f-", "j-"))
+        or row.recipe.endswith(("+fine", "+judge"))
+        or row.recipe in ("fine", "judge", "probe")
     ]
     last, best = row.mean["last"], row.mean["best"]
     axes.errorbar(last, line, xerr=row.deviation.get("last"), fmt="o", markersize=4, color=ink, zorder=3)

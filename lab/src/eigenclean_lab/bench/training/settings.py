@@ -12,11 +12,16 @@ from eigenclean.seeds import tagged_generator
 from eigenclean.train import held_out
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality.data.embeddings import load_cifar10
+from eigenclean_lab.bench.quality.data.loaded import Loaded
 from eigenclean_lab.bench.quality.data.pixels import load_digits
+from eigenclean_lab.bench.quality.data.tables import load_mlbench
 from eigenclean_lab.data_folder import fashion_mnist
 
 SAMPLES = 5_000  # to learn from at most, and as many to test on: hours on a laptop instead of days
 _TEST_SHARE = 0.25  # share of the rows that are tested on, where the data have no test set of their own
+# Tables of mlbench. The first four belong to the data on which the judge was developed, the other two do not.
+TABLES = ("Vehicle", "Vowel", "DNA", "Ionosphere", "Satellite", "LetterRecognition")
+_FEWER = {"LetterRecognition": 3_000}  # samples to learn from: 26 classes, and methods that fit a model to each
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +48,8 @@ class TrainingSetting:
     """Data and noise, as a value.
 
     Attributes:
-        data: "fashion" (images), "cifar10" (features of a pretrained encoder) or "digits" (pixels).
+        data: "fashion" (images), "cifar10" (features of a pretrained encoder), "digits" (pixels), or one of
+            `TABLES`, encoded.
         noise: a noise, or the name of a label set that people made ("worst"); None leaves the labels right.
         name: as the table shows it.
     """
@@ -59,7 +65,8 @@ class TrainingSetting:
 
     def make(self, folder: Path | None, seed: int, samples: int = SAMPLES) -> TrainingCase:
         """The case for this seed, which draws test rows, then noise; `MissingData` says what is needed."""
-        return _MAKERS[self.data](self, folder, seed, samples)
+        make = _images if self.data == "fashion" else _vectors
+        return make(self, folder, seed, samples)
 
 
 def _settings() -> dict[str, TrainingSetting]:
@@ -76,6 +83,7 @@ def _settings() -> dict[str, TrainingSetting]:
         ("cifar10", {f"human-{which}": which for which in people}),
         ("digits", symmetric(50)),
         ("digits", {"pair-40": make_noise("pair", 0.4)}),
+        *((name, {**symmetric(20), "pair-30": make_noise("pair", 0.3)}) for name in TABLES),
     ]
     return {
         f"{data}/{kind}": TrainingSetting(data, noise, f"{data}/{kind}")
@@ -92,10 +100,11 @@ def _images(setting: TrainingSetting, folder: Path | None, seed: int, samples: i
 
 def _vectors(setting: TrainingSetting, folder: Path | None, seed: int, samples: int) -> TrainingCase:
     """Rows of features; a share of each class is held out for the test, with its right labels."""
-    whole = (load_cifar10 if setting.data == "cifar10" else load_digits)(folder, setting.data)
+    whole = _LOADERS[setting.data](folder, setting.data)
     right = whole.labels
     is_test = held_out(right, _TEST_SHARE, random_state=seed)
-    rows, test_rows = (_draw(np.flatnonzero(mask), samples, seed) for mask in (~is_test, is_test))
+    rows = _draw(np.flatnonzero(~is_test), min(samples, _FEWER.get(setting.data, samples)), seed)
+    test_rows = _draw(np.flatnonzero(is_test), samples, seed)
     test = (whole.features[test_rows], right[test_rows])
     if isinstance(setting.noise, str):
         given = whole.label_sets[setting.noise]
@@ -123,10 +132,10 @@ def _draw(rows: Ints, most: int, seed: int) -> Ints:
     return np.sort(tagged_generator(seed, "rows").permutation(rows)[:most])
 
 
-_MAKERS: dict[str, Callable[[TrainingSetting, Path | None, int, int], TrainingCase]] = {
-    "fashion": _images,
-    "cifar10": _vectors,
-    "digits": _vectors,
+_LOADERS: dict[str, Callable[[Path | None, str], Loaded]] = {
+    "cifar10": load_cifar10,
+    "digits": load_digits,
+    **dict.fromkeys(TABLES, load_mlbench),
 }
 SETTINGS: dict[str, TrainingSetting] = _settings()
 QUICK = "digits/*"

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from eigenclean.errors import InvalidOption
-from eigenclean.names import check_name
 from eigenclean.train import RECIPES
+from eigenclean_lab.bench.training.classifying import measure_classifier
+from eigenclean_lab.bench.training.contenders import check_any, contenders, describe, select_contenders
 from eigenclean_lab.bench.training.measure import FIGURES, measure
 from eigenclean_lab.bench.training.recipes import make_recipe
 from eigenclean_lab.bench.training.settings import SAMPLES, SETTINGS, TrainingCase, TrainingSetting
@@ -33,7 +34,7 @@ from eigenclean_lab.store import (
 )
 
 FILE = "bench_train.json"
-QUICK_RECIPES = ("standard", "fine", "judge", "co-teaching", "f-dividemix")
+QUICK_RECIPES = ("probe", "standard", "fine", "judge", "co-teaching", "f-dividemix")
 QUICK_EPOCHS = 9
 _COMMAND = "bench train"
 
@@ -60,8 +61,12 @@ class TrainingSuite:
         epochs: int | None = None,
         samples: int = SAMPLES,
     ) -> Cell:
-        """The cell of a recipe in a setting, not measured yet."""
-        chosen = make_recipe(recipe, schedule, epochs, net=setting.net).to_dict()
+        """The cell of a recipe, or of what trains without a network, in a setting; not measured yet."""
+        code: Any = measure if recipe in RECIPES else measure_classifier
+        if recipe in RECIPES:
+            chosen = make_recipe(recipe, schedule, epochs, net=setting.net).to_dict()
+        else:
+            chosen = describe(recipe)
         facts = [chosen, repr(setting), setting.net, seed, samples, FIGURES]
         words = ["eigenclean", *_COMMAND.split(), "--recipes", recipe, "--settings", setting.name,
                  "--seeds", str(seed + 1), "--schedule", schedule, "--samples", str(samples)]  # fmt: skip
@@ -69,7 +74,7 @@ class TrainingSuite:
             {"recipe": recipe, "setting": setting.name, "schedule": schedule},
             seed,
             short_hash(json.dumps(facts, sort_keys=True)),
-            code_key(measure, *component_modules([chosen, setting.net])),
+            code_key(code, *component_modules([chosen, setting.net] if recipe in RECIPES else chosen)),
             "missing",
             facts={"epochs": epochs, "samples": samples, "machine": machine_facts(self.device)},
             command=shlex.join([*words, *([] if epochs is None else ["--epochs", str(epochs)])]),
@@ -80,7 +85,12 @@ class TrainingSuite:
         task, facts = cell.task, cell.facts
         setting = SETTINGS[task["setting"]]
         return self.new_request(
-            task["recipe"], setting, cell.seed, task["schedule"], facts["epochs"], facts["samples"]
+            task["recipe"],
+            setting,
+            cell.seed,
+            task["schedule"],
+            facts.get("epochs"),
+            facts.get("samples", SAMPLES),
         )
 
     def measure(self, request: Cell) -> Cell:
@@ -88,6 +98,8 @@ class TrainingSuite:
 
         def figures() -> Measured:
             case = _case(request.task["setting"], self.data, request.seed, request.facts["samples"])
+            if request.task["recipe"] not in RECIPES:
+                return Measured(measure_classifier(request.task["recipe"], case, request.seed))
             return Measured(
                 measure(
                     request.task["recipe"],
@@ -103,6 +115,8 @@ class TrainingSuite:
 
     def group(self, cell: Cell) -> str:
         """Recipe and network."""
+        if cell.task["recipe"] not in RECIPES:
+            return str(cell.task["recipe"])
         return f"{cell.task['recipe']} with {SETTINGS[cell.task['setting']].net}"
 
     def is_comparable(self, figure: str) -> bool:
@@ -144,7 +158,7 @@ def run(
     Seeds come one after the other, so that a run that is stopped has compared all recipes on the seeds before.
 
     Args:
-        recipes: names; None for all.
+        recipes: names of recipes, or of what trains without a network (see `contenders`); None for all.
         settings: names or patterns such as "cifar10/*".
         seeds: how many.
         schedule: of the learning rate, a name from `SCHEDULES`.
@@ -159,22 +173,16 @@ def run(
     for name, value in (("seeds", seeds), ("samples", samples)):
         if isinstance(value, bool) or value < 1:
             raise InvalidOption(f"{_COMMAND}: {name} must be 1 or more, got {value}")
-    suite, names = TrainingSuite(data, device), select_recipes(recipes)
+    suite, names = TrainingSuite(data, device), select_contenders(recipes)
     chosen = select_settings(settings, SETTINGS, command=_COMMAND)
     requests = [
         suite.new_request(name, setting, seed, schedule, epochs, samples)
         for seed in range(seeds)
         for setting in chosen
-        for name in names
+        for name in contenders(setting, names)
     ]
+    check_any(requests, names)
     return run_cells(requests, suite.measure, known=known, remeasure=remeasure, save=save)
-
-
-def select_recipes(names: Sequence[str] | None) -> list[str]:
-    """The named recipes, checked; all when None."""
-    for name in names or ():
-        check_name(name, RECIPES, by=_COMMAND, what="recipe")
-    return list(dict.fromkeys(names)) if names else list(RECIPES)
 
 
 def machine_facts(device: str | None = None) -> dict[str, Any]:

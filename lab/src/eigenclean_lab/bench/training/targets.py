@@ -1,26 +1,42 @@
 """Targets of `eigenclean bench train`: by how much a recipe should beat another in last-epoch test accuracy."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenclean.train import RECIPES, recipe
+from eigenclean_lab.bench.training.settings import TABLES
 from eigenclean_lab.store import Cell, measured_cells
 
-SETTINGS_WITH_TARGETS = "fashion/*"  # elsewhere the differences are only reported
 BEST_SINGLE = "best other recipe with one network"
-TARGETS: tuple[tuple[str, str, float], ...] = (  # recipe, the one it is compared with, least difference
-    ("fine", "standard", 0.04),
-    ("f-coteaching", "co-teaching", 0.0),
-    ("f-dividemix", "dividemix", 0.0),
-    ("gce+fine", "gce", 0.0),
-    ("sce+fine", "sce", 0.0),
-    ("elr+fine", "elr", 0.0),
-    ("judge", "fine", 0.015),
-    ("judge", BEST_SINGLE, 0.0),
+BEST_OTHER = "best of all others"
+_IMAGES = ("fashion/*",)
+_VECTORS = ("cifar10/*", *(f"{table}/*" for table in TABLES))
+Accuracies = Mapping[str, Mapping[int, float]]  # by recipe and seed
+
+
+class Target(NamedTuple):
+    """By how much a recipe should beat another in some settings; in others the difference is only reported."""
+
+    recipe: str
+    than: str
+    least: float
+    settings: tuple[str, ...] = _IMAGES
+
+
+TARGETS = (
+    Target("fine", "standard", 0.04),
+    Target("f-coteaching", "co-teaching", 0.0),
+    Target("f-dividemix", "dividemix", 0.0),
+    Target("gce+fine", "gce", 0.0),
+    Target("sce+fine", "sce", 0.0),
+    Target("elr+fine", "elr", 0.0),
+    Target("judge", "fine", 0.015),
+    Target("judge", BEST_SINGLE, 0.0),
+    Target("probe", BEST_OTHER, -0.005, _VECTORS),
 )
 
 
@@ -64,35 +80,40 @@ def differences(cells: Iterable[Cell]) -> list[Difference]:
         recipes.setdefault(cell.task["recipe"], {})[cell.seed] = cell.figures["last"] or 0.0
     results = []
     for setting, accuracies in table.items():
-        for better, than, least in TARGETS:
-            other = _best_single(accuracies, better) if than == BEST_SINGLE else than
-            if other is not None and accuracies.get(better, {}).keys() & accuracies.get(other, {}).keys():
-                target = least if fnmatchcase(setting, SETTINGS_WITH_TARGETS) else None
-                results.append(_difference(setting, better, other, than, accuracies, target))
+        for target in TARGETS:
+            other = _other(target, accuracies)
+            if other is not None and accuracies.get(target.recipe, {}).keys() & accuracies.get(other, {}).keys():
+                results.append(_difference(setting, target, other, accuracies))
     return results
 
 
-def _difference(
-    setting: str, better: str, other: str, than: str, accuracies: dict[str, dict[int, float]], target: float | None
-) -> Difference:
-    seeds = sorted(accuracies[better].keys() & accuracies[other].keys())
-    by_seed = [accuracies[better][seed] - accuracies[other][seed] for seed in seeds]
+def _difference(setting: str, target: Target, other: str, accuracies: Accuracies) -> Difference:
+    better, than = accuracies[target.recipe], accuracies[other]
+    seeds = sorted(better.keys() & than.keys())
+    by_seed = [better[seed] - than[seed] for seed in seeds]
     deviation = float(np.std(by_seed, ddof=1)) if len(seeds) > 1 else None
-    label = than if than == other else f"{other}, the {than}"
-    return Difference(setting, better, label, _mean(by_seed), deviation, len(seeds), target)
+    label = other if target.than == other else f"{other}, the {target.than}"
+    least = target.least if any(fnmatchcase(setting, pattern) for pattern in target.settings) else None
+    return Difference(setting, target.recipe, label, _mean(by_seed), deviation, len(seeds), least)
 
 
-def _best_single(accuracies: dict[str, dict[int, float]], excluded: str) -> str | None:
-    """The best other recipe with one network among those measured with the same seeds."""
-    seeds = accuracies.get(excluded, {}).keys()
+def _other(target: Target, accuracies: Accuracies) -> str | None:
+    """Whom the recipe is compared with; the best is chosen among those measured with the same seeds."""
+    if target.than not in (BEST_SINGLE, BEST_OTHER):
+        return target.than
+    seeds = accuracies.get(target.recipe, {}).keys()
     if not seeds:
         return None
     others = {
         name: _mean([by_seed[seed] for seed in seeds])
         for name, by_seed in accuracies.items()
-        if name != excluded and name in RECIPES and recipe(name).networks == 1 and seeds <= by_seed.keys()
+        if name != target.recipe and seeds <= by_seed.keys() and (target.than == BEST_OTHER or _is_single(name))
     }
     return max(others, key=lambda name: others[name], default=None)
+
+
+def _is_single(name: str) -> bool:
+    return name in RECIPES and recipe(name).networks == 1
 
 
 def _mean(values: Sequence[float]) -> float:
