@@ -1,4 +1,7 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`.
+
+# Tests start hundreds of Python processes. Without bytecode files each of them would compile its imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
