@@ -40,6 +40,7 @@ _TRIES = 20
 # What a new set may leave out, and which then would be about another verdict. Nothing else is ever removed.
 _REMOVABLE = re.compile(
     r"verdict\.csv|report\.(html|json)|encoding\.json|annotat(ors|ions)\.parquet|ask\.csv|part-\d+\.arrow"
+    r"|groups\.parquet|known_decisions\.jsonl"
 )
 _PART = re.compile(r"part-\d+\.parquet")
 _NAME = re.compile(r"(?!review\.sqlite)[^./\\\0][^/\\\0]*")  # never what people decided

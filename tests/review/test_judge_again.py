@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
+from eigenclean.detect.judge.judge import Judge
+from eigenclean.detect.judge.verified import judge_verified
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.evidence import VerifiedLabels
+from eigenclean.patch import Patch
 from eigenclean.review import Review
 from eigenclean.review.actions.again import JudgingAgain
 from eigenclean.review.app import make_app
@@ -90,6 +96,63 @@ def test_what_a_run_cannot_do_again(review: Review, small: Path, change: dict[st
     (small / "summary.json").write_text(json.dumps({**summary, **change}))
     with pytest.raises((InvalidData, InvalidOption), match=sentence):
         judge_again(review)
+
+
+@pytest.fixture(scope="module")
+def made_with_more(made: Path) -> Path:
+    """The same rows with groups from Python and three decisions from a patch; not to be changed."""
+    with np.load(made.parent / "rows.npz") as rows:
+        given = rows["labels"]
+    records = [{"id": i, "decision": "keep", "old": int(given[i]), "data_hash": "0"} for i in (0, 1, 2)]
+    Patch.from_records(records).save(made.parent / "patch.jsonl")
+    folder, method = made.parent / "more", MethodOptions(settings={"views": "linear", "n_repeats": 1})
+    groups, patch = np.arange(300) // 5, made.parent / "patch.jsonl"
+    run_detect(DetectRequest(str(made.parent / "rows.npz"), folder, method, groups=groups, decisions=patch))
+    return folder
+
+
+@pytest.fixture
+def more(made_with_more: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made_with_more, tmp_path / "more"))
+
+
+def test_groups_and_decisions_that_the_run_was_given_count_again(more: Path, made: Path) -> None:
+    review = Review.open(more)
+    assert review.n_since_verdict() == 0 and review.n_known == 0
+    decide(review, 2)
+    assert review.n_since_verdict() == 2
+    decided = [int(id) for id in review.suspects.ids[:2]]
+    after = judged_again(review)
+    assert after.n_since_verdict() == 0
+    facts = json.loads((more / "summary.json").read_text())["decisions"]
+    assert facts["n"] == 5 and facts["given"] == 3
+    with np.load(made.parent / "rows.npz") as rows:
+        features, given = rows["features"], rows["labels"]
+    kept = [(i, "keep", given[i], None) for i in [0, 1, 2, *decided]]
+    verified = VerifiedLabels.match(np.arange(300), given, kept)
+    judge = Judge(views="linear", n_repeats=1)
+    expected = judge_verified(judge, features, given, verified, groups=np.arange(300) // 5)
+    np.testing.assert_allclose(Verdict.load(more).p_clean, expected.p_clean, atol=1e-6)
+    assert (more / "groups.parquet").is_file() and len(Patch.load(more / "known_decisions.jsonl")) == 3
+    review.close()
+
+
+def test_groups_of_somebody_else_are_checked(more: Path) -> None:
+    review = Review.open(more)
+    decide(review, 1)
+    table = pq.read_table(more / "groups.parquet")
+    for changed, sentence in [
+        (table.slice(0, 299), "groups of 299 rows, not of 300"),
+        (table.set_column(0, "id", pa.array(range(1, 301))), "groups of other rows"),
+        (table.select(["id"]), "cannot be read"),
+    ]:
+        pq.write_table(changed, more / "groups.parquet")
+        with pytest.raises(InvalidData, match=sentence):
+            judge_again(review)
+    (more / "known_decisions.jsonl").write_text("nonsense")
+    with pytest.raises(InvalidData, match=r"known_decisions\.jsonl, line 1"):
+        judge_again(review)
+    review.close()
 
 
 def test_it_runs_once_at_a_time_and_says_what_failed() -> None:

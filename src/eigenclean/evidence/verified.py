@@ -23,6 +23,7 @@ class VerifiedLabels:
         is_decided: where a person decided anything, also that nobody can tell.
         n_unmatched: decisions about rows that are not there, or have neither the old nor the new label.
         notes: what people wrote about rows, as records for a report.
+        n_elsewhere: how many of the decisions were not made in the review of the run that is judged again.
     """
 
     labels: Array
@@ -31,6 +32,7 @@ class VerifiedLabels:
     is_decided: Bools
     n_unmatched: int = 0
     notes: tuple[Mapping[str, str], ...] = ()
+    n_elsewhere: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -55,7 +55,7 @@ class Review:
         notes: what is missing and why, in sentences.
         are_folders: whether labels are names of folders, so that not every text can be one.
         data: the source, with the features that were judged as far as they can be had.
-        n_known: how many decisions the verdict knows already.
+        n_known: how many decisions of this review the verdict knows already.
         said: by position, the labels of several annotators.
     """
 
@@ -311,10 +311,10 @@ def read_run(folder: Path) -> tuple[Verdict, dict[str, Any], str]:
 
 
 def _n_known(summary: dict[str, Any]) -> int:
-    """How many decisions the summary says that the judge was told."""
+    """How many decisions of the review itself the summary says that the judge was told."""
     facts = summary.get("decisions")
-    n = facts.get("n") if isinstance(facts, dict) else 0
-    return n if type(n) is int else 0
+    n, given = (facts.get("n"), facts.get("given", 0)) if isinstance(facts, dict) else (0, 0)
+    return n - given if type(n) is int and type(given) is int else 0
 
 
 def _read_summary(folder: Path) -> dict[str, Any]:

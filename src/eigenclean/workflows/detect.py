@@ -19,7 +19,8 @@ from eigenclean.scale.resources import choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
 from eigenclean.workflows.detection.annotators import check_options, judge_annotated
-from eigenclean.workflows.detection.decisions import check_decisions, verified_labels, warn_of_unused
+from eigenclean.workflows.detection.carried import decision_files, group_files
+from eigenclean.workflows.detection.decisions import check_decisions, known_decisions, warn_of_unused
 from eigenclean.workflows.detection.groups import check_grouping, rows_of_groups
 from eigenclean.workflows.detection.predictions import check_excluded, load_probabilities
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
@@ -228,6 +229,7 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
     with _engine_or_annotators(job, prepared, notify) as judged:
         assert not isinstance(judged.verdict.made_by, str)
         found = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
+        judged = replace(judged, files={**judged.files, **group_files(job.groups, data)})
         yield Detection(data, judged, found, prepared.data.encoding)
 
 
@@ -238,14 +240,15 @@ def _engine_or_annotators(job: Job, prepared: Prepared, notify: Notify) -> Itera
     if job.data.annotations is None:
         if request.ask is not None:
             raise InvalidOption("--ask is for labels by several annotators: name them with --annotator-columns")
-        engine = prepared.engine or choose_engine(job.data)
+        engine, files = prepared.engine or choose_engine(job.data), {}
         if engine == "memory" and isinstance(job.detectors[0], Judge) and _judges_once(request):
-            verified = verified_labels(request.decisions, request.folder, job.data, notify=notify)
-            job = replace(job, verified=verified)
+            known = known_decisions(request.decisions, request.folder, job.data, notify=notify)
+            if known is not None:
+                job, files = replace(job, verified=known.verified), decision_files(known.carried, job.data)
         elif engine != "memory":
             warn_of_unused(request.folder, engine, notify=notify)
         with ENGINES[engine](job) as judged:
-            yield judged
+            yield replace(judged, files={**judged.files, **files})
         return
     check_options(request.engine.name, request.ask, named=True, judges_once=_judges_once(request))
     if request.decisions is not None:

@@ -20,7 +20,7 @@ from eigenclean.patch import Patch
 from eigenclean.review.store import FILE, KEEP, Change, Store
 from eigenclean.sources import Source, open_source
 from eigenclean.sources.relabel import apply_patch, put_rows_back, removal
-from eigenclean.workflows.detection.decisions import verified_labels
+from eigenclean.workflows.detection.decisions import known_decisions
 
 N = 6
 LABELS = ["cat", "dog", "cat", "dog", "cat", "dog"]
@@ -250,12 +250,12 @@ def test_decisions_about_rows_that_are_numbered_anew_do_not_count(tmp_path: Path
     source = open_source(path)
     with Store(tmp_path / FILE, source.data_hash()) as store:
         store.record([Change(3, "cat", KEEP)], reviewer="Ada", action="1")
-    verified = verified_labels(None, tmp_path, source, notify=lambda note: None)
-    assert verified is not None and verified.is_known.tolist().index(True) == 3
+    known = known_decisions(None, tmp_path, source, notify=lambda note: None)
+    assert known is not None and known.verified.is_known.tolist().index(True) == 3
     patch = patch_for(source, {}, [1])
     patch.save(tmp_path / "patch.jsonl")
     apply_patch(source, patch, path, path, drop_removed=True)
     assert json.loads((tmp_path / "x.csv.removed.json").read_text())["removals"][0]["n_rows"] == 1
-    assert verified_labels(None, tmp_path, open_source(path), notify=lambda note: None) is None  # row 3 is another
+    assert known_decisions(None, tmp_path, open_source(path), notify=lambda note: None) is None  # row 3 is another
     with pytest.raises(InvalidData, match="numbered anew"):
-        verified_labels(tmp_path / "patch.jsonl", tmp_path, open_source(path), notify=lambda note: None)
+        known_decisions(tmp_path / "patch.jsonl", tmp_path, open_source(path), notify=lambda note: None)

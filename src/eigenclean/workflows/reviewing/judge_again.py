@@ -1,6 +1,7 @@
 """Judge a run again with what people decided since: what `eigenclean detect` does with the same data and folder."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from eigenclean.detect.decisions import Decision
@@ -15,7 +16,8 @@ from eigenclean.sources import Source
 from eigenclean.verdict import CSV
 from eigenclean.workflows.check import run_summary
 from eigenclean.workflows.detect import Detection, OutputOptions
-from eigenclean.workflows.detection.decisions import verified_labels
+from eigenclean.workflows.detection.carried import carried_groups, decision_files, group_files
+from eigenclean.workflows.detection.decisions import known_decisions
 from eigenclean.workflows.detection.groups import rows_of_groups
 from eigenclean.workflows.engines import Job, judge_in_memory
 from eigenclean.workflows.options import ignore
@@ -34,24 +36,30 @@ _KEPT = ("source", "embedding", "features", "skipped_links")  # entries of a sum
 def judge_again(review: Review) -> None:
     """Judge the data of an opened run with its decisions; the files of the run are replaced as one.
 
-    The decisions stay where they are. The run may be somebody else's: its data are those that `Review.open` has
-    opened already, and parameters are checked as those of a command line.
+    The decisions stay where they are, and groups and decisions that the run was given stay with it. The run may be
+    somebody else's: its data are those that `Review.open` has opened already, and parameters
+    are checked as those of a command line.
     """
     summary = run_summary(review.folder)
     data, detector, decision = _data(review), _detector(summary), _decision(summary)
-    verified = verified_labels(None, review.folder, data, notify=ignore)
-    if verified is None:
-        raise InvalidData("nothing was decided about these data yet")
-    groups = rows_of_groups(None, data, notify=ignore)
+    notes: list[str] = []
+    known = known_decisions(None, review.folder, data, notify=notes.append)
+    if known is None:
+        raise InvalidData(notes[0] if notes else "nothing was decided about these data yet")
+    groups = carried_groups(review.folder, data)
+    if groups is None:  # a run of an earlier version
+        groups = rows_of_groups(None, data, notify=ignore)
     output = OutputOptions(csv=(review.folder / CSV).exists(), report=(review.folder / REPORT).exists())
     raw = data.raw if isinstance(data, EmbeddedSource) else data
     with results_folder(review.folder) as folder:
-        job = Job(data, [detector], decision, folder, share=0.0, groups=groups, verified=verified)
+        job = Job(data, [detector], decision, folder, share=0.0, groups=groups, verified=known.verified)
         with judge_in_memory(job) as judged:
             assert isinstance(judged.verdict.made_by, Mapping)
             kept = {key: summary[key] for key in _KEPT if key in summary}
             facts = {"decision": judged.verdict.made_by["decision"], **kept, **judged.facts}
-            Detection(data, judged, facts, raw.encoding).publish(folder, output)
+            files = {**group_files(groups, data), **decision_files(known.carried, data)}
+            carrying = replace(judged, files={**judged.files, **files})
+            Detection(data, carrying, facts, raw.encoding).publish(folder, output)
 
 
 def _data(review: Review) -> Source:
