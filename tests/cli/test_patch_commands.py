@@ -53,6 +53,7 @@ def test_diff_apply_revert(cli: Cli, data: Path, patch: Path) -> None:
     before = data.read_bytes()
     ran = cli("patch", "diff", data, patch)
     assert ran.code == 0 and "2 labels of" in ran.out and "0 have been changed already" in ran.out
+    assert "1 sample would be taken out with `patch apply --drop-removed`" in ran.out
     assert data.read_bytes() == before
     ran = cli("patch", "apply", data, patch, "--in-place")
     assert ran.code == 0 and "2 labels corrected in" in ran.out and "1 sample to remove is still there" in ran.out

@@ -182,7 +182,7 @@ def diff(
     as_json: o.Json = False,
 ) -> None:
     """Show what applying the patch would change; nothing is written."""
-    from eigenclean.patch import RELABEL
+    from eigenclean.patch import RELABEL, REMOVE
     from eigenclean.sources.relabel import match_patch
     from eigenclean.sources.relabel.folder import is_class_folder
 
@@ -218,6 +218,9 @@ def diff(
         say(f"… and {len(changes) - _MAX_ROWS} more; --json shows all")
     applied = sum(change["applied"] for change in changes)
     say(f"{len(changes) - applied} labels of {data.name} would change, {applied} have been changed already")
+    n_removed = int(decisions.is_(REMOVE).sum())
+    if n_removed:
+        say(f"{_samples(n_removed)} would be taken out with `patch apply --drop-removed`, and by nothing else")
     if applied < len(changes):
         target = beside(source if columns.labels is None else str(columns.labels), "-fixed")
         if columns.labels is None and is_class_folder(data):  # a copy of it is a list of files and labels

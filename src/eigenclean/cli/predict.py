@@ -49,8 +49,10 @@ def predict(
     predictions.write(out)
     counts = {str(name): int((predictions.labels == name).sum()) for name in predictions.classes.tolist()}
     confidence = float(predictions.probabilities.max(axis=1).mean())
+    n_none = None if predictions.none is None else int(predictions.is_none.sum())
     if as_json:
-        print_json({"n": len(predictions.ids), "counts": counts, "mean_probability": confidence, "out": str(out)})
+        facts = {"n": len(predictions.ids), "counts": counts, "mean_probability": confidence, "out": str(out)}
+        print_json(facts if n_none is None else {**facts, "n_none": n_none})
         return
     say(f"{len(predictions.ids)} rows predicted, with a mean probability of {fixed_percent(confidence)}")
     shown = table(None, "label", "rows")
@@ -60,4 +62,7 @@ def predict(
     console.print(shown, markup=False)
     if len(ordered) > _MAX_CLASSES:
         say(f"… and {len(ordered) - _MAX_CLASSES} more labels")
+    if n_none is not None:
+        rows = "1 row probably belongs" if n_none == 1 else f"{n_none} rows probably belong"
+        say(f"{rows} to none of these labels, see p_none")
     mention(f"written to {out}")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eigenclean.train.engine import Engine
 
 _BY = "RobustClassifier"
-_FITTED = ("networks_", "last_networks_", "inputs_", "model_", "raw_rows_")  # by one kind of recipe or the other
+_FITTED = ("networks_", "last_networks_", "inputs_", "model_", "none_head_", "raw_rows_")  # by kind of recipe
 
 
 class RobustClassifier(ProbeFitting, ColumnChecks, ClassifierMixin, BaseEstimator):

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from eigenclean.arrays import Array, Float64s
+from eigenclean.arrays import Array, Bools, Float64s
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.files import replacing
 from eigenclean.sources import LazyImages, RawSource, Source
 from eigenclean.sources.unlabelled import open_unlabelled
 from eigenclean.train import RobustClassifier
+from eigenclean.verdict.record import NONE_THRESHOLD
 from eigenclean.workflows.embedding import EmbeddingOptions
 from eigenclean.workflows.options import Notify, SourceOptions, ignore
 from eigenclean.workflows.training.image_sizes import in_one_size
@@ -29,12 +30,19 @@ class Predictions:
     Attributes:
         ids: of the rows.
         classes: of the model.
-        probabilities: n x K.
+        probabilities: n x K, of the classes, if the row belongs to one of them.
+        none: probability that a row belongs to none of the classes; None if the run knows no such samples.
     """
 
     ids: Array
     classes: Array
     probabilities: Float64s
+    none: Float64s | None = None
+
+    @property
+    def is_none(self) -> Bools:
+        """True where a row probably belongs to none of the classes."""
+        return np.zeros(len(self.ids), dtype=bool) if self.none is None else np.asarray(self.none > NONE_THRESHOLD)
 
     @property
     def labels(self) -> Array:
@@ -42,12 +50,17 @@ class Predictions:
         return np.asarray(self.classes[self.probabilities.argmax(axis=1)])
 
     def table(self) -> pa.Table:
-        """Columns ``id``, ``label``, ``probability`` (of that label), and one for each class."""
+        """Columns ``id``, ``label``, ``probability`` (of that label), and one for each class.
+
+        If the run knows samples of no class, ``p_none`` is the probability that a row is one of them.
+        """
         columns: dict[str, Any] = {
             "id": self.ids,
             "label": self.labels,
             "probability": self.probabilities.max(axis=1),
         }
+        if self.none is not None:
+            columns["p_none"] = self.none
         columns |= {f"probability {name}": self.probabilities[:, k] for k, name in enumerate(self.classes.tolist())}
         return pa.table({name: pa.array(np.asarray(values).tolist()) for name, values in columns.items()})
 
@@ -89,7 +102,7 @@ def run_predict(
     """
     model = RobustClassifier.load(run)
     ids, inputs = run_inputs(model, source, reading or SourceOptions(), embedding or EmbeddingOptions(), notify)
-    return Predictions(ids, model.classes_, model.predict_proba(inputs))
+    return Predictions(ids, model.classes_, model.predict_proba(inputs), model.none_probability(inputs))
 
 
 def run_inputs(

@@ -5,6 +5,7 @@ import os
 import re
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ import pytest
 
 from eigenclean import Audit, Verdict, audit
 from eigenclean.errors import InvalidData, InvalidOption
-from eigenclean.patch import KEEP, RELABEL
+from eigenclean.patch import KEEP, RELABEL, REMOVE
 from eigenclean.review import Review
 from eigenclean.review.store import Change
 from eigenclean.verdict import FILE
 from eigenclean.workflows.audit import ReviewServer
+from eigenclean.workflows.audit.proposal import propose_patch
 
 N = 90
 HOSTILE = "<script>alert(1)</script>"
@@ -172,6 +174,20 @@ def test_a_patch_holds_decisions_and_suggestions_that_were_accepted(
             result.patch(accept=wrong)
     with pytest.raises(InvalidData, match="no suggestion"):
         audit(frame, label="species", method="knn", threshold=0.0).patch(accept=1.0)
+
+
+def test_samples_of_no_class_are_removed_if_that_is_accepted(result: Audit) -> None:
+    p_none = np.where(np.arange(len(result.verdict)) == 1, 0.85, 0.0)
+    p_none[2] = 0.6
+    labels = result.verdict.labels
+    suggested = np.where(p_none > 0.5, labels, result.verdict.suggested)
+    verdict = replace(result.verdict, none_probability=p_none, suggested=suggested)
+    assert verdict.flagged[[1, 2]].all()
+    patch = propose_patch(verdict, "0a", 0.8)
+    said = {record["id"]: record for record in patch.to_records()}
+    assert said[1]["decision"] == REMOVE and said[1]["new"] is None and 2 not in said
+    assert patch.counts()[REMOVE] == 1
+    assert propose_patch(verdict, "0a", 0.5).counts()[REMOVE] == 2
 
 
 def test_the_review_as_one_file_shows_data_that_are_in_memory(result: Audit, tmp_path: Path) -> None:

@@ -239,6 +239,11 @@ class Judge(BlockDetector):
     def _none_probability(self, X: Array, codes: Ints) -> Float64s | None:
         return None if self._none is None else self._none.probability(self._split_columns(X)[0], codes)
 
+    @property
+    def none_component(self) -> NoneComponent | None:
+        """What was learned about samples that belong to none of the classes; None if there are none."""
+        return self._none
+
     def _split_columns(self, X: Array) -> tuple[Array, Array | None]:
         """The features, and the probabilities in the last columns if there are any."""
         if not combines_probabilities(self.views):

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, Bools, Ints, check_labels, locate_labels
+from eigenclean.arrays import Array, Bools, Float64s, Ints, check_labels, locate_labels
 from eigenclean.detect.columns import ColumnChecks
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.sources import as_vector
 from eigenclean.train.data.inputs import as_inputs, check_shape
 from eigenclean.train.probe.estimators import check_estimator_option
+from eigenclean.train.probe.none_head import NoneHead
 from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.probe.training import ProbabilityModel, train_probe
 from eigenclean.verdict import Verdict
@@ -24,6 +25,7 @@ class ProbeFitting(ColumnChecks):
     selector: Any
     classes_: Array
     model_: ProbabilityModel
+    none_head_: NoneHead | None
     verdict_: Verdict
     history_: list[dict[str, Any]]
     best_epoch_: int
@@ -50,8 +52,17 @@ class ProbeFitting(ColumnChecks):
         result = train_probe(
             recipe, self.estimator, features, codes, self.classes_, ids, trusted=trusted, seed=seed
         )
-        self.model_, self.verdict_ = result.model, result.verdict
+        self.model_, self.verdict_, self.none_head_ = result.model, result.verdict, result.none_head
         self.history_, self.best_epoch_ = [result.record], 1
+
+    def none_probability(self, X: Any) -> Float64s | None:
+        """P(none) of each row: that it belongs to none of the classes; None if the judge found no such samples.
+
+        The judge of the probe looks for them if `neighbours` is among its views, as with ``Probe(options={"views":
+        "auto"})``.
+        """
+        head = getattr(self, "none_head_", None)
+        return None if head is None else head.probability(self._vectors(X))
 
     def _record_accuracies(self, **pairs: tuple[Any, Any] | None) -> None:
         """Add the accuracy on pairs (X, y) to the record of the probe."""

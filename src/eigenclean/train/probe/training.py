@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints
+from eigenclean.detect.judge.judge import Judge
 from eigenclean.train.probe.estimators import fit_estimator
 from eigenclean.train.probe.model import fit_probe
+from eigenclean.train.probe.none_head import NoneHead
 from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.probe.targets import JudgedLabels
 from eigenclean.verdict import Verdict
@@ -32,11 +34,13 @@ class ProbeTraining:
         verdict: on the given labels.
         record: like that of an epoch: train_accuracy and kept_fraction, and as loss the cross-entropy of the judged
             labels of rows that were left out; None for a classifier of the user.
+        none_head: P(none) of new rows; None if the judge has found no samples of no class.
     """
 
     model: ProbabilityModel
     verdict: Verdict
     record: dict[str, Any]
+    none_head: NoneHead | None = None
 
 
 def train_probe(
@@ -51,7 +55,10 @@ def train_probe(
     seed: int = 0,
 ) -> ProbeTraining:
     """Judge the labels ``classes[codes]``, then fit the heads of the recipe or a copy of ``estimator``."""
-    verdict = recipe.make_detector().judge(features, classes[codes], ids=ids)
+    detector, none_head = recipe.make_detector(), None
+    verdict = detector.judge(features, classes[codes], ids=ids)
+    if isinstance(detector, Judge) and detector.none_component is not None:
+        none_head = NoneHead.of(detector.none_component, detector.feature_exponent_)
     judged = JudgedLabels.of(verdict, classes, trusted)
     model: ProbabilityModel
     if estimator is not None:
@@ -68,4 +75,4 @@ def train_probe(
         "kept_fraction": float(kept.mean()),
         "selected": True,
     }
-    return ProbeTraining(model, verdict, record)
+    return ProbeTraining(model, verdict, record, none_head)

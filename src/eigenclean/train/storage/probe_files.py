@@ -17,6 +17,7 @@ from eigenclean.errors import EigencleanError, InvalidData, InvalidOption
 from eigenclean.files import json_text, write_json
 from eigenclean.publication import read_together
 from eigenclean.train.probe.model import ProbeModel
+from eigenclean.train.probe.none_head import NoneHead
 from eigenclean.train.probe.recipe import Probe
 from eigenclean.train.storage.record import FORMAT, PROBE_KIND, RECORD, digest, read_record
 from eigenclean.verdict import FILE, Verdict, write_verdict
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from eigenclean.train.estimator import RobustClassifier
 
 ARRAYS = "model.npz"
+_NONE = "none."  # arrays about samples of no class
 _MAX_COLUMNS = 10_000_000  # a record may ask for no more memory than that
 
 
@@ -41,6 +43,9 @@ def probe_model(model: "RobustClassifier") -> ProbeModel:
 def write_probe(model: "RobustClassifier", folder: Path, run: Mapping[str, Any]) -> None:
     """Write a fitted classifier into an empty folder; its record has a hash of the arrays, which must match."""
     record, arrays = probe_model(model).to_arrays()
+    if model.none_head_ is not None:
+        record["none"], none_arrays = model.none_head_.to_arrays()
+        arrays |= {f"{_NONE}{name}": values for name, values in none_arrays.items()}
     buffer = io.BytesIO()
     np.savez(buffer, **{name: np.ascontiguousarray(array) for name, array in arrays.items()})  # type: ignore[arg-type]
     data = buffer.getvalue()
@@ -87,6 +92,11 @@ def _restored(record: Mapping[str, Any], arrays: Mapping[str, Array], verdict: V
         raise ValueError("it has no columns, or too many")
     model.model_ = ProbeModel.from_arrays(record["model"], arrays, len(model.classes_))
     model.n_features_in_ = model.model_.n_columns
+    none = record["model"].get("none")
+    values = {name.removeprefix(_NONE): array for name, array in arrays.items() if name.startswith(_NONE)}
+    model.none_head_ = (
+        None if none is None else NoneHead.from_arrays(none, values, len(model.classes_), model.n_features_in_)
+    )
     if record["columns"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in record["columns"]], dtype=object)
     model.history_, model.best_epoch_ = list(record["history"]), 1

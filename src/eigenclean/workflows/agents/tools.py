@@ -144,7 +144,8 @@ class AgentTools:
 
         Args:
             run: name of the audit.
-            min_confidence: propose every suggestion of at least this confidence.
+            min_confidence: propose every suggestion of at least this confidence: another label, or removal of a
+                sample that belongs to none of the classes.
             labels: or propose these labels, by id.
             reason: why, for the person who decides.
         """

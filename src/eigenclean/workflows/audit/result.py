@@ -172,7 +172,8 @@ class Audit:
         """The decisions so far as a patch.
 
         Args:
-            accept: also accept every suggestion of at least this confidence about which nobody has decided.
+            accept: also accept every suggestion of at least this confidence about which nobody has decided: another
+                label, or removal of a sample that belongs to none of the classes.
             reviewer: who accepts them; by default your user name.
         """
         decided = None
