@@ -29,6 +29,7 @@ from eigenclean.sources.relabel import apply_patch
 from eigenclean.sources.unlabelled import open_unlabelled
 from eigenclean.verdict import Verdict
 from eigenclean.workflows.agents.tools import AgentTools
+from eigenclean.workflows.detection.carried import carried_decisions, carried_groups
 
 OUT_BY_WORDS = (
     "../secret.png",
@@ -208,6 +209,18 @@ def attack_annotations(root: Path, name: str) -> None:
     Review.open(run)
 
 
+def attack_carried(root: Path, name: str) -> None:
+    """Links in the place of groups and decisions would have the user's own files read with the run."""
+    run, outside = root.parent / "run", root.parent / "outside" / "secret.png"
+    if not run.exists():
+        run.mkdir()
+        (run / "groups.parquet").symlink_to(outside)
+        (run / "known_decisions.jsonl").symlink_to(outside)
+    with pytest.raises(InvalidData, match="judging again"):
+        carried_groups(run, open_source((np.zeros((3, 1)), np.array(["a", "a", "b"]))))
+    carried_decisions(run)
+
+
 def attack_report(root: Path, name: str) -> None:
     """A link in the place of the report would have the user's own files copied into a page that is handed on."""
     run, outside = root.parent / "run", root.parent / "outside" / "secret.png"
@@ -250,6 +263,7 @@ ATTACKS: dict[str, Callable[[Path, str], None]] = {
     "sources/unlabelled.py": attack_unlabelled,
     "workflows/agents/tools.py": attack_agent,
     "workflows/audit/result.py": attack_report,
+    "workflows/detection/carried.py": attack_carried,
 }
 OUT = (*(name for name in OUT_BY_WORDS if name and "\0" not in name), "a/link.png", "linked/secret.png")
 

@@ -83,18 +83,35 @@ def test_decisions_are_found_again_when_the_data_have_changed(
     order = np.random.default_rng(1).permutation(500)
     rows.save(labels, order)
     summary = run_detect(DetectRequest(str(rows.path), tmp_path / "again", FAST, decisions=run))
-    assert summary["decisions"] == {"n": 4, "confirmed": 1, "corrected": 1, "removed": 1, "unmatched": 1}
+    facts = {"n": 4, "confirmed": 1, "corrected": 1, "removed": 1, "unmatched": 1, "given": 4}
+    assert summary["decisions"] == facts
     verdict = Verdict.load(tmp_path / "again")
     place = {id: row for row, id in enumerate(verdict.ids.tolist())}
     assert not verdict.flagged[[place[f"r{row}"] for row in worst if row != worst[2]]].any()
     assert verdict.p_clean[place[f"r{worst[0]}"]] == 1.0
 
 
-def test_an_engine_that_has_no_use_for_decisions_says_so(rows: Rows, decided: tuple[Path, list[int]]) -> None:
+def test_a_method_that_has_no_use_for_decisions_says_so(rows: Rows, decided: tuple[Path, list[int]]) -> None:
     notes: list[str] = []
-    request = DetectRequest(str(rows.path), decided[0], FAST, engine=EngineOptions("stream"))
+    request = DetectRequest(str(rows.path), decided[0], MethodOptions("knn"))
     assert "decisions" not in run_detect(request, notify=notes.append)
-    assert any("5 decisions of people" in note and "--engine stream judges without" in note for note in notes)
+    assert any("5 decisions of people" in note and "knn judges without" in note for note in notes)
+
+
+def test_decisions_count_in_a_stream(rows: Rows, decided: tuple[Path, list[int]], tmp_path: Path) -> None:
+    run, worst = decided
+    in_memory, streamed = tmp_path / "memory", tmp_path / "stream"
+    run_detect(DetectRequest(str(rows.path), in_memory, FAST, decisions=run))
+    engine = EngineOptions("stream")
+    summary = run_detect(DetectRequest(str(rows.path), streamed, FAST, engine=engine, decisions=run))
+    assert summary["decisions"]["n"] == 5 and summary["engine"]["name"] == "stream"
+    expected, found = Verdict.load(in_memory), Verdict.load(streamed)
+    check(found, worst)
+    for column in ("score", "p_clean", "flagged", "suggested", "suggested_confidence"):
+        np.testing.assert_array_equal(getattr(found, column), getattr(expected, column))
+    assert Patch.load(streamed / "known_decisions.jsonl").counts() == {KEEP: 1, RELABEL: 2, REMOVE: 1, UNSURE: 1}
+    again = run_detect(DetectRequest(str(rows.path), streamed, FAST, engine=engine))  # they are in the folder now
+    assert again["decisions"]["n"] == again["decisions"]["given"] == 5
 
 
 def test_a_label_that_no_row_has_goes_into_the_verdict(rows: Rows, tmp_path: Path) -> None:
@@ -138,8 +155,6 @@ def test_what_excludes_decisions(rows: Rows, tmp_path: Path) -> None:
     source = str(rows.path)
     with pytest.raises(InvalidOption, match="learns from decisions, not fine"):
         run_detect(DetectRequest(source, tmp_path / "run", MethodOptions("fine"), decisions=tmp_path))
-    with pytest.raises(InvalidOption, match="--decisions needs all rows in memory"):
-        run_detect(DetectRequest(source, tmp_path / "run", engine=EngineOptions("stream"), decisions=tmp_path))
     with pytest.raises(InvalidData, match="has no decisions of people; review it first"):
         run_detect(DetectRequest(source, tmp_path / "run", FAST, decisions=tmp_path))
 

@@ -233,7 +233,7 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         classes, codes = encode_labels(labels)
         check_two_classes(classes, by=self._by)
         check_class_sizes(np.bincount(codes), by=self._by)
-        weight = _check_weight(sample_weight, codes, len(classes), by=self._by)
+        weight = check_weight(sample_weight, codes, len(classes), by=self._by)
         if self.consumes == "features":  # logits and losses have a meaning that scaling would change
             features, self.feature_exponent_ = scale_to_range(features, by=self._by)
         self.classes_ = classes
@@ -335,7 +335,8 @@ def _with_decision(made_by: dict[str, Any], decision: dict[str, Any], cut: Cut) 
     return record
 
 
-def _check_weight(sample_weight: Any, codes: Ints, n_classes: int, *, by: str) -> Float64s | None:
+def check_weight(sample_weight: Any, codes: Ints, n_classes: int, *, by: str) -> Float64s | None:
+    """Weights of rows as numbers; 1 for all rows of a class of which none would count."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight)

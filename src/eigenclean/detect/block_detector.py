@@ -42,11 +42,18 @@ class BlockDetector(Detector):
     judge_blocks = RenamedAttribute("score_blocks")
 
     def fit_blocks(
-        self, features: Blocks[Array], codes: Blocks[Ints], classes: Array, n_features: int, exponent: int = 0
+        self,
+        features: Blocks[Array],
+        codes: Blocks[Ints],
+        classes: Array,
+        n_features: int,
+        exponent: int = 0,
+        weights: Blocks[Float64s] | None = None,
     ) -> BlockScores:
         """Learn from checked rows of ``n_features`` columns in blocks, whose labels are ``classes[codes]``.
 
         ``exponent`` says that the rows were multiplied by ``2**-exponent``, see `eigenclean.detect.value_range`.
+        Rows of weight 0 are judged, and nothing is learned from them.
         """
         self.check_options()
         check_two_classes(classes, by=self._by)
@@ -54,7 +61,7 @@ class BlockDetector(Detector):
         self.classes_, self.n_features_in_, self.feature_exponent_ = classes, n_features, exponent
         if hasattr(self, "cut_"):
             del self.cut_
-        return self._learn_blocks(features, codes)
+        return self._learn_blocks(features, codes, weights)
 
     def score_blocks(self, features: Blocks[Array], codes: Blocks[Ints]) -> BlockScores:
         """Score checked rows in blocks with the fitted detector."""

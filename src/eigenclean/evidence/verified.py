@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, Bools, encode_labels
+from eigenclean.arrays import Array, Bools, encode_labels, row_chunks
 from eigenclean.errors import InvalidData
 
 KEEP, RELABEL, REMOVE = "keep", "relabel", "remove"
+_CHUNK_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +52,13 @@ class VerifiedLabels:
         >>> found.labels, found.is_known, found.n_unmatched
         (array([1, 2, 1]), array([ True,  True, False]), 1)
         """
-        places = {str(id): row for row, id in enumerate(ids.tolist())}
-        given = [str(label) for label in labels.tolist()]
+        places = _places(ids, decisions)
         chosen: dict[int, tuple[str, Any]] = {}
         n_unmatched = 0
         for id, decision, old, new in decisions:
             row = places.get(str(id), places.get(_moved(str(id), old, new)) if decision == RELABEL else None)
             known = {str(old), str(new)} if decision == RELABEL else {str(old)}
-            if row is None or given[row] not in known:
+            if row is None or str(labels[row].item()) not in known:
                 n_unmatched += 1
                 continue
             outcome = (decision, new if decision == RELABEL else labels[row].item())
@@ -69,18 +69,17 @@ class VerifiedLabels:
             chosen[row] = outcome
         n = len(labels)
         is_known, is_removed, is_decided = (np.zeros(n, dtype=bool) for _ in range(3))
-        right = labels.astype(object)
+        corrected = {}
         for row, (decision, label) in chosen.items():
             is_decided[row] = True
             is_known[row], is_removed[row] = decision in (KEEP, RELABEL), decision == REMOVE
-            right[row] = label if decision == RELABEL else right[row]
-        texts = labels.dtype.kind == "U"
-        values = [str(value) if texts else value for value in right.tolist()]
-        try:
-            known_labels = np.array(values, dtype=np.str_ if texts else labels.dtype)
-        except (ValueError, TypeError, OverflowError):
-            raise InvalidData(f"{by} have labels of another type than the data, {labels.dtype}") from None
-        return cls(known_labels, is_known, is_removed, is_decided, n_unmatched)
+            if decision == RELABEL:
+                corrected[row] = label
+        return cls(_with_labels(labels, corrected, by=by), is_known, is_removed, is_decided, n_unmatched)
+
+    def take(self, rows: slice) -> "VerifiedLabels":
+        """These rows."""
+        return VerifiedLabels(self.labels[rows], self.is_known[rows], self.is_removed[rows], self.is_decided[rows])
 
     def codes(self, classes: Array) -> Array:
         """The known class of each row as an index of the sorted ``classes``; -1 where it is unknown or another."""
@@ -89,6 +88,29 @@ class VerifiedLabels:
         same = classes[np.minimum(places, len(classes) - 1)] == names
         codes = np.where(same, places, -1)[numbers]
         return np.where(self.is_known, codes, -1)
+
+
+def _places(ids: Array, decisions: Sequence[tuple[Any, str, Any, Any]]) -> dict[str, int]:
+    """The rows of the ids that are decided about; there may be very many other rows."""
+    wanted = {str(id) for id, *_ in decisions}
+    wanted |= {_moved(str(id), old, new) for id, decision, old, new in decisions if decision == RELABEL}
+    places: dict[str, int] = {}
+    for chunk in row_chunks(len(ids), 1, _CHUNK_ROWS):
+        places |= {str(id): row for row, id in enumerate(ids[chunk].tolist(), chunk.start) if str(id) in wanted}
+    return places
+
+
+def _with_labels(labels: Array, corrected: Mapping[int, Any], *, by: str) -> Array:
+    """A copy of the labels with others in some rows, of a type that holds all of them."""
+    texts = labels.dtype.kind == "U"
+    values = [str(value) if texts else value for value in corrected.values()]
+    try:
+        new = np.array(values, dtype=np.str_ if texts else labels.dtype)
+    except (ValueError, TypeError, OverflowError):
+        raise InvalidData(f"{by} have labels of another type than the data, {labels.dtype}") from None
+    right = labels.astype(np.promote_types(labels.dtype, new.dtype))
+    right[list(corrected)] = new
+    return np.asarray(right)
 
 
 def _moved(id: str, old: Any, new: Any) -> str:

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.detect import Detector, as_block_detector, detector
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.verified import block_weights, decide, knowing, learning_judge, with_known_labels
 from eigenclean.detect.value_range import scale
+from eigenclean.evidence import VerifiedLabels
 from eigenclean.files import make_folder
 from eigenclean.scale.cluster import cluster, without_graph_warning, worker_memory
 from eigenclean.scale.dask_blocks import DaskBlocks, DaskFeatures, encode_label_blocks, feature_exponent, slices
@@ -61,6 +63,7 @@ def judge_dask(
     ids: Any = None,
     judge: Detector | None = None,
     decision: Decision | None = None,
+    verified: VerifiedLabels | None = None,
 ) -> DaskVerdict:
     """Judge rows on a Dask cluster, on the current client or else Dask's default scheduler.
 
@@ -71,6 +74,7 @@ def judge_dask(
         ids: an array of unique ids; by default 0, 1, 2, …, or those of the source.
         judge: the detector; one that is fitted judges by what it knows. None takes the default judge.
         decision: which labels to flag; None takes the detector's own threshold.
+        verified: what people decided about the rows, from which the default judge learns.
     """
     judge = detector() if judge is None else judge
     fitted = judge.__sklearn_is_fitted__()
@@ -88,20 +92,31 @@ def judge_dask(
             blocks = blocks.map(scale, args=(exponent,))
         blocks.budget = free_memory() // 4
         classes, code_blocks = encode_label_blocks(blocks, data.sizes, labels, judge if fitted else None)
+
+        def split_rows(values: Array) -> DaskBlocks[Array]:
+            return blocks.from_items([values[rows] for rows in slices(data.sizes)])
+
         if fitted:
             block_scores = judge.score_blocks(blocks, code_blocks)
         else:
-            block_scores = judge.fit_blocks(blocks, code_blocks, classes, data.width, exponent)
+            weights = None
+            if verified is not None:
+                weight = block_weights(verified, classes, np.concatenate(list(code_blocks)))
+                weights = None if weight is None else split_rows(weight)
+            with knowing(judge, verified):
+                block_scores = judge.fit_blocks(blocks, code_blocks, classes, data.width, exponent, weights)
         # The cut is fitted in this process, to all scores; no array of the size of the features comes here.
         score_blocks = block_scores.scores.persist()
         scores, codes = np.concatenate(list(score_blocks)), np.concatenate(list(code_blocks))
         if not fitted:
             judge.fit_cut_to_scores(scores, codes)
-        result = judge.apply_decision(scores, codes, decision)
-
-        def split_rows(values: Array) -> DaskBlocks[Array]:
-            return blocks.from_items([values[rows] for rows in slices(data.sizes)])
-
+        known: list[VerifiedLabels | None] = [None] * len(blocks)
+        if verified is None:
+            result = judge.apply_decision(scores, codes, decision)
+        else:
+            scores, result = decide(learning_judge(judge), scores, codes, verified, decision)
+            score_blocks = split_rows(scores)
+            known = [verified.take(rows) for rows in slices(data.sizes)]
         flagged = split_rows(result.flagged)
         frames = score_blocks.map(
             _frame,
@@ -111,6 +126,7 @@ def judge_dask(
             split_rows(np.arange(len(scores)) if ids is None else np.asarray(ids)),
             split_rows(result.p_clean),
             split_rows(ranks(result.p_clean, scores)),
+            blocks.from_items(known),
             args=(judge.classes_, result.made_by),
         ).persist()
         assert isinstance(frames, DaskBlocks)
@@ -128,6 +144,7 @@ def _frame(
     ids: Array,
     p_clean: Float64s,
     rank: Ints,
+    verified: VerifiedLabels | None,
     classes: Array,
     made_by: Mapping[str, Any],
 ) -> Any:
@@ -141,7 +158,7 @@ def _frame(
         suggestions=suggestion,
         made_by=made_by,
     )
-    return verdict.to_frame(rank)
+    return (verdict if verified is None else with_known_labels(verdict, verified)).to_frame(rank)
 
 
 def _write_frame(table: Any, path: Path) -> int:

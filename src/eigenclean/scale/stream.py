@@ -16,8 +16,10 @@ from eigenclean.detect.block_detector import BlockDetector, BlockScores
 from eigenclean.detect.blocks import Blocks
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.candidates import bytes_per_row
+from eigenclean.detect.judge.verified import block_weights, decide, knowing, learning_judge, with_known_labels
 from eigenclean.detect.value_range import OutOfRange
 from eigenclean.errors import InvalidData
+from eigenclean.evidence import VerifiedLabels
 from eigenclean.scale.reading import SourceBlocks
 from eigenclean.scale.resources import free_memory
 from eigenclean.sources import Source
@@ -46,6 +48,7 @@ def judge_stream(
     judge: Detector | None = None,
     *,
     decision: Decision | None = None,
+    verified: VerifiedLabels | None = None,
     write: Path | None = None,
     memory: int | None = None,
 ) -> Streamed:
@@ -56,6 +59,7 @@ def judge_stream(
         judge: the detector; one that is fitted judges by what it knows, others are fitted on these rows. None
             takes the default judge.
         decision: which labels to flag; None takes the detector's own threshold.
+        verified: what people decided about the rows, from which the default judge learns.
         write: a new file for the rows of the verdict, written in groups while later ones are still being judged.
         memory: bytes that may be used; by default half of what is free.
 
@@ -81,18 +85,23 @@ def judge_stream(
     if fitted:
         block_scores = judge.score_blocks(passes.blocks, code_blocks)
     else:
-        block_scores = _fit(judge, passes, code_blocks, classes, source.kind()[0])
+        weight = None if verified is None else block_weights(verified, classes, codes)
+        with knowing(judge, verified):
+            block_scores = _fit(judge, passes, code_blocks, classes, source.kind()[0], weight)
     scores = np.concatenate(list(block_scores.scores))
     if not fitted:
         judge.fit_cut_to_scores(scores, codes)
-    result = judge.apply_decision(scores, codes, decision)
+    if verified is None:
+        result = judge.apply_decision(scores, codes, decision)
+    else:
+        scores, result = decide(learning_judge(judge), scores, codes, verified, decision)
     rank = ranks(result.p_clean, scores)
     flagged_rows = passes.split_rows(result.flagged).map(np.flatnonzero)
     suggested_codes: list[Ints] = []
     given_wrong: list[Float64s] = []
 
     def assemble(rows: slice, suggestions: tuple[Ints, Float64s]) -> Verdict:
-        return Verdict.assemble(
+        verdict = Verdict.assemble(
             ids=source.ids[rows],
             classes=classes,
             codes=codes[rows],
@@ -102,6 +111,7 @@ def judge_stream(
             suggestions=suggestions,
             made_by=result.made_by,
         )
+        return verdict if verified is None else with_known_labels(verdict, verified.take(rows))
 
     with _writing(write) as write_rows:
         for rows, suggestions in zip(
@@ -119,13 +129,19 @@ def judge_stream(
 
 
 def _fit(
-    judge: BlockDetector, passes: SourceBlocks, codes: Blocks[Ints], classes: Array, n_features: int
+    judge: BlockDetector,
+    passes: SourceBlocks,
+    codes: Blocks[Ints],
+    classes: Array,
+    n_features: int,
+    weight: Float64s | None,
 ) -> BlockScores:
+    weights = None if weight is None else passes.split_rows(weight)
     try:
-        return judge.fit_blocks(passes.blocks, codes, classes, n_features)
+        return judge.fit_blocks(passes.blocks, codes, classes, n_features, weights=weights)
     except OutOfRange:  # rare, and not known before the first pass: begin again with scaled features
         passes.rescale()
-        return judge.fit_blocks(passes.blocks, codes, classes, n_features, passes.exponent)
+        return judge.fit_blocks(passes.blocks, codes, classes, n_features, passes.exponent, weights)
 
 
 def _classes(source: Source, fitted: Detector | None) -> tuple[Array, Array]:

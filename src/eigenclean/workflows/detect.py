@@ -240,19 +240,20 @@ def _engine_or_annotators(job: Job, prepared: Prepared, notify: Notify) -> Itera
     if job.data.annotations is None:
         if request.ask is not None:
             raise InvalidOption("--ask is for labels by several annotators: name them with --annotator-columns")
-        engine, files = prepared.engine or choose_engine(job.data), {}
-        if engine == "memory" and isinstance(job.detectors[0], Judge) and _judges_once(request):
+        known = None
+        if isinstance(job.detectors[0], Judge) and _judges_once(request):
             known = known_decisions(request.decisions, request.folder, job.data, notify=notify)
-            if known is not None:
-                job, files = replace(job, verified=known.verified), decision_files(known.carried, job.data)
-        elif engine != "memory":
-            warn_of_unused(request.folder, engine, notify=notify)
-        with ENGINES[engine](job) as judged:
+        elif _judges_once(request):
+            warn_of_unused(request.folder, job.detectors[0].name, notify=notify)
+        if known is not None:
+            job = replace(job, verified=known.verified)
+        with ENGINES[prepared.engine or choose_engine(job.data)](job) as judged:
+            files = {} if known is None else decision_files(known.carried, job.data, judged.data_hash)
             yield replace(judged, files={**judged.files, **files})
         return
     check_options(request.engine.name, request.ask, named=True, judges_once=_judges_once(request))
     if request.decisions is not None:
-        check_decisions(job.detectors, None, judges_once=True, has_annotators=True)
+        check_decisions(job.detectors, judges_once=True, has_annotators=True)
     yield judge_annotated(job, request.ask)
 
 
@@ -282,7 +283,7 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
     has_groups = request.groups is not None or request.reading.group_column is not None
     if request.decisions is not None:
         annotators = request.reading.has_annotators
-        check_decisions(detectors, name, judges_once=judges_once, has_annotators=annotators)
+        check_decisions(detectors, judges_once=judges_once, has_annotators=annotators)
     if has_groups:
         check_grouping(detectors, name, judges_once=judges_once)
     check_options(name, request.ask, named=request.reading.has_annotators, judges_once=judges_once)
@@ -298,12 +299,6 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
             )
         as_block_detector(detectors[0])
         return name
-    if (
-        name == "memory"
-        or has_groups
-        or request.decisions is not None
-        or not judges_once
-        or not isinstance(detectors[0], BlockDetector)
-    ):
+    if name == "memory" or has_groups or not judges_once or not isinstance(detectors[0], BlockDetector):
         return "memory"
     return None

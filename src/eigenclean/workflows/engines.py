@@ -35,7 +35,7 @@ class Job:
         scheduler: address of a Dask scheduler.
         probabilities: of the classes, predicted by a model of the user; only in memory.
         groups: which rows belong together; only in memory.
-        verified: what people decided about labels; only in memory.
+        verified: what people decided about labels.
     """
 
     data: Source
@@ -90,7 +90,7 @@ def judge_in_memory(job: Job) -> Iterator[Judged]:
         judge = grouping_detector(detector)
         options: dict[str, Any] = {"ids": job.data.ids, "decision": job.decision, "groups": job.groups}
         verdict = judge_verified(judge, features, labels, job.verified, **options)
-        facts["decisions"] = decision_facts(job.verified, job.data)
+        facts |= _decision_facts(job)
     elif job.groups is None:
         verdict = detector.fit_judge(features, labels, ids=job.data.ids, decision=job.decision)
     else:
@@ -108,11 +108,13 @@ def judge_streaming(job: Job) -> Iterator[Judged]:
     """Judge a source larger than memory; the verdict is written block by block."""
     started = time.perf_counter()
     with temporary_beside(job.folder / FILE) as file:
-        streamed = judge_stream(job.data, job.detectors[0], decision=job.decision, write=file)
+        streamed = judge_stream(
+            job.data, job.detectors[0], decision=job.decision, verified=job.verified, write=file
+        )
         yield Judged(
             streamed.verdict,
             time.perf_counter() - started,
-            {"engine": streamed.engine},
+            {"engine": streamed.engine, **_decision_facts(job)},
             written=file,
             data_hash=streamed.data_hash,
         )
@@ -128,11 +130,16 @@ def judge_on_cluster(job: Job) -> Iterator[Judged]:
 
     started = time.perf_counter()
     with temporary_beside(job.folder / FILE) as blocks, cluster(job.scheduler) as client:
-        judged = judge_dask(job.data, judge=job.detectors[0], decision=job.decision)
+        judged = judge_dask(job.data, judge=job.detectors[0], decision=job.decision, verified=job.verified)
         judged.to_parquet(blocks.resolve())
         seconds = time.perf_counter() - started
         n_workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        yield Judged(judged.compute(), seconds, {"engine": {**judged.engine, "workers": n_workers}}, written=blocks)
+        facts = {"engine": {**judged.engine, "workers": n_workers}, **_decision_facts(job)}
+        yield Judged(judged.compute(), seconds, facts, written=blocks)
+
+
+def _decision_facts(job: Job) -> dict[str, Any]:
+    return {} if job.verified is None else {"decisions": decision_facts(job.verified, job.data)}
 
 
 ENGINES: dict[str, Callable[[Job], AbstractContextManager[Judged]]] = {

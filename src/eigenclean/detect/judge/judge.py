@@ -212,7 +212,11 @@ class Judge(BlockDetector):
     ) -> BlockScores:
         if combines_probabilities(self.views):
             raise InvalidOption("Judge: view probabilities needs all rows in memory; use --engine memory")
-        return self._fit_rows(features, codes, weights, None)
+        known = None
+        if self._verified is not None:
+            ends = np.cumsum(list(codes.map(len)))
+            known = features.from_items(np.split(self._verified.codes(self.classes_), ends[:-1]))
+        return self._fit_rows(features, codes, weights, None, None, known)
 
     def _learn(self, X: Array, codes: Ints, weight: Float64s | None) -> Float64s:
         features, probabilities = self._split_columns(X)

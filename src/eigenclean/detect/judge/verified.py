@@ -3,15 +3,19 @@
 Rows that people looked at are no random sample: they had the lowest P(right). But what chose them is known to the
 model, the features and the given label, so that the likelihood of given labels and decisions together needs no
 weights for it (missing at random; Rubin, 1976).
+
+`judge_verified` is for arrays in memory; engines that have rows in blocks use the functions below it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import check_ids
-from eigenclean.detect.base import Detector
+from eigenclean.arrays import Array, Float64s, Ints, check_ids
+from eigenclean.detect.base import DecisionResult, Detector, check_weight
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.judge import Judge
 from eigenclean.errors import InvalidOption
@@ -45,15 +49,59 @@ def judge_verified(
     >>> judge_verified(Judge(), X, given, verified).flagged[[0, 25, 50, 75]].tolist()
     [False, False, True, True]
     """
-    if not isinstance(judge, Judge):
-        raise InvalidOption(f"the default method learns from decisions, not {judge.name}")
-    weight = None
-    is_other = verified.is_removed | (verified.is_known & ~np.isin(verified.labels, as_vector(y)))
-    if is_other.any():
-        weight = np.where(is_other, 0.0, 1.0)
+    judge = learning_judge(judge)
     with judge._knowing(groups, verified):
-        features, codes, scores = judge._fit_scores(X, y, weight)
+        features, codes, scores = judge._fit_scores(X, y, weights_of(verified, as_vector(y)))
     judge._fit_cut(scores, codes)
+    scores, result = decide(judge, scores, codes, verified, decision)
+    rows = np.flatnonzero(result.flagged)
+    p_none = judge._none_probability(features, codes)
+    verdict = Verdict.assemble(
+        ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
+        classes=judge.classes_,
+        codes=codes,
+        score=scores,
+        p_clean=result.p_clean,
+        flagged=result.flagged,
+        suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
+        made_by=result.made_by,
+        p_none=None if p_none is None else np.where(verified.is_decided, 0.0, p_none),
+    )
+    return with_known_labels(verdict, verified)
+
+
+def learning_judge(detector: Detector) -> Judge:
+    """The detector, if it learns from decisions."""
+    if not isinstance(detector, Judge):
+        raise InvalidOption(f"the default method learns from decisions, not {detector.name}")
+    return detector
+
+
+@contextmanager
+def knowing(detector: Detector, verified: VerifiedLabels | None) -> Iterator[None]:
+    """While rows in blocks are fitted: what people know about them."""
+    if verified is None:
+        yield
+        return
+    with learning_judge(detector)._knowing(None, verified):
+        yield
+
+
+def weights_of(verified: VerifiedLabels, labels: Array) -> Float64s | None:
+    """0 for rows that nothing is learned from, because people say that they belong to none of the classes."""
+    is_other = verified.is_removed | (verified.is_known & ~np.isin(verified.labels, labels))
+    return np.where(is_other, 0.0, 1.0) if is_other.any() else None
+
+
+def block_weights(verified: VerifiedLabels, classes: Array, codes: Ints) -> Float64s | None:
+    """The same for rows in blocks, whose weights are checked as `Detector.fit` does it."""
+    return check_weight(weights_of(verified, classes), codes, len(classes), by="Judge")
+
+
+def decide(
+    judge: Judge, scores: Float64s, codes: Ints, verified: VerifiedLabels, decision: Decision | None
+) -> tuple[Float64s, DecisionResult]:
+    """The scores, probabilities and flags of rows of which people have decided about some."""
     known = verified.is_known
     right = verified.labels == judge.classes_[codes]
     scores = np.where(known, np.where(right, _SURE, -_SURE), scores)
@@ -63,20 +111,14 @@ def judge_verified(
     open_rows = np.flatnonzero(~verified.is_decided)
     flagged = np.zeros(len(codes), dtype=bool)
     flagged[open_rows] = rule.flags(p[open_rows], scores[open_rows])
-    rows = np.flatnonzero(flagged)
-    p_none = judge._none_probability(features, codes)
     record = rule.record(p, flagged)
-    verdict = Verdict.assemble(
-        ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
-        classes=judge.classes_,
-        codes=codes,
-        score=scores,
-        p_clean=p,
-        flagged=flagged,
-        suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
-        made_by={**result.made_by, "threshold": record["threshold"], "decision": record},
-        p_none=None if p_none is None else np.where(verified.is_decided, 0.0, p_none),
-    )
+    made_by = {**result.made_by, "threshold": record["threshold"], "decision": record}
+    return scores, DecisionResult(result.cut, p, flagged, made_by)
+
+
+def with_known_labels(verdict: Verdict, verified: VerifiedLabels) -> Verdict:
+    """The verdict on these rows with the labels of people as suggestions, where they have said which is right."""
+    known = verified.is_known
     return replace(
         verdict,
         suggested=np.where(known, verified.labels, verdict.suggested),

@@ -54,8 +54,8 @@ def carried_groups(folder: Path, data: Source) -> Array | None:
     return np.array(groups, dtype=np.str_)
 
 
-def decision_files(carried: Sequence[PastDecision], data: Source) -> Files:
-    """The file of decisions that were given; nothing if there are none."""
+def decision_files(carried: Sequence[PastDecision], data: Source, data_hash: str | None = None) -> Files:
+    """The file of decisions that were given; nothing if there are none. ``data_hash`` saves reading the data."""
     if not carried:
         return {}
     columns = {
@@ -66,7 +66,7 @@ def decision_files(carried: Sequence[PastDecision], data: Source) -> Files:
         "reviewer": [row.reviewer for row in carried],
         "reason": [row.note for row in carried],
     }
-    patch = Patch.from_columns(columns, data_hash=data.data_hash(), by=DECISIONS)
+    patch = Patch.from_columns(columns, data_hash=data_hash or data.data_hash(), by=DECISIONS)
     return {DECISIONS: lambda path: _save(patch, path)}
 
 

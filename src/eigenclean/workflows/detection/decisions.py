@@ -26,12 +26,8 @@ class KnownDecisions(NamedTuple):
     carried: Sequence[PastDecision] = ()
 
 
-def check_decisions(
-    detectors: Sequence[Detector], engine: str | None, *, judges_once: bool, has_annotators: bool
-) -> None:
+def check_decisions(detectors: Sequence[Detector], *, judges_once: bool, has_annotators: bool) -> None:
     """Raise `InvalidOption` for options that have no meaning with ``--decisions``."""
-    if engine in ("stream", "dask"):
-        raise InvalidOption(f"--decisions needs all rows in memory: leave out --engine {engine}")
     if not judges_once:
         raise InvalidOption("--self-test and --method auto judge without decisions: leave one out")
     if has_annotators:
@@ -127,16 +123,16 @@ def _about_other_data(given: Path, data: Source, verified: VerifiedLabels, data_
     )
 
 
-def warn_of_unused(folder: Path, engine: str, *, notify: Notify) -> None:
-    """Say so when there are decisions in the folder of the results, and the engine has no use for them."""
+def warn_of_unused(folder: Path, method: str, *, notify: Notify) -> None:
+    """Say so when there are decisions in the folder of the results, and the method has no use for them."""
     try:
         n = len(load_decisions(folder)) if folder.is_dir() else 0
     except EigencleanError:
         return
     if n:
         notify(
-            f"{n} decision{'s' * (n != 1)} of people in {folder} are left out: --engine {engine} judges without; "
-            "--engine memory uses them"
+            f"{n} decision{'s' * (n != 1)} of people in {folder} are left out: {method} judges without; "
+            "the default method uses them"
         )
 
 
