@@ -1,5 +1,7 @@
 """The page in a real browser: it runs nothing foreign, asks for nothing, and fits a phone."""
 
+import base64
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect, sync_playwright
 
 from eigenclean.report import write_report
+from eigenclean.report.sections import map as section
 from eigenclean.verdict import Verdict
 
 Make = Callable[..., Verdict]
@@ -86,7 +89,7 @@ def test_hostile_strings_run_nothing(
     verdict, arguments = hostile
     page = open_report(verdict, arguments).page
     page.get_by_role("button", name="Show all").click()
-    for part in page.locator("summary, #colours button").all():
+    for part in page.locator("summary, .map-classes button").all():
         part.click()
     assert page.locator("script").count() == 1
     assert page.locator("img[src=x], [onerror], [onmouseover], b b").count() == 0
@@ -145,14 +148,57 @@ def test_search_and_filter(open_report: Callable[..., Watched], make: Make, kind
     expect(visible).to_have_count(int((verdict.labels[worst] == 2).sum()))
 
 
-def test_a_class_can_be_seen_alone_on_the_map(open_report: Callable[..., Watched], make: Make) -> None:
-    verdict = make(n=200)
+def test_a_lasso_on_the_map_filters_the_list(open_report: Callable[..., Watched], make: Make) -> None:
+    verdict = make(n=400, ids=np.array([f"img-{i:04d}" for i in range(400)]))
+    cluster = np.arange(400) % 3
+    features = np.eye(3)[cluster] + 0.01 * np.random.default_rng(0).standard_normal((400, 3))
+    page = open_report(verdict, {"features": features}).page
+    visible = page.locator(".suspect[data-given]:visible")
+    worst = verdict.suspects(60)
+    page.locator("#plane canvas").first.scroll_into_view_if_needed()
+    box = page.locator("#plane canvas").first.bounding_box()
+    assert box is not None
+    inside = np.flatnonzero(cluster == cluster[worst[0]])
+    shown = json.loads(page.locator("#plane").get_attribute("data-map") or "")
+    steps = np.column_stack([np.frombuffer(base64.b64decode(shown[name]), "<u2") / 65_535 for name in "xy"])
+    place = steps[0] * [1, -1] + [0, 1]  # the worst suspect; y grows downwards
+    x = box["x"] + 14 + place[0] * (box["width"] - 28)
+    y = box["y"] + 14 + place[1] * (box["height"] - 28)
+    left, right = max(box["x"] + 1, x - 60), min(box["x"] + box["width"] - 1, x + 60)
+    top, bottom = max(box["y"] + 1, y - 60), min(box["y"] + box["height"] - 1, y + 60)
+    page.keyboard.down("Shift")
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for corner in ((right, top), (right, bottom), (left, bottom)):
+        page.mouse.move(*corner, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expected = [f"img-{row:04d}" for row in worst if row in inside]
+    assert 0 < len(expected) < 60
+    expect(visible).to_have_count(len(expected))
+    assert [row.locator("td").first.inner_text() for row in visible.all()] == expected
+    flagged = int(verdict.flagged[inside].sum())
+    expect(page.locator(".map-status")).to_have_text(
+        f"Selected: {len(inside)} samples, {flagged} suspects among them. "
+        f"The list below shows {len(expected)} of them."
+    )
+    page.get_by_role("button", name="Selected on the map: clear").click()
+    expect(visible).to_have_count(24)
+    page.locator("#plane canvas").first.press("Enter")  # the whole map
+    expect(visible).to_have_count(60)
+
+
+def test_a_map_that_cannot_be_read_leaves_the_rest_of_the_page(
+    open_report: Callable[..., Watched], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(section, "encode", lambda *_: {"n_points": 9, "x": "AAAA", "y": "", "given": ""})
+    verdict = make(n=100)
     page = open_report(verdict, _everything(verdict)).page
-    button = page.locator("#colours button").nth(1)
-    button.click()
-    expect(page.locator(".scatter circle:not(.dim)")).to_have_count(int((verdict.labels == 1).sum()))
-    button.click()
-    expect(page.locator(".scatter circle.dim")).to_have_count(0)
+    expect(page.locator("#plane")).to_have_text("There is no map: the map cannot be read.")
+    page.get_by_role("combobox").select_option(label="2")
+    expect(page.locator(".suspect[data-given]:visible")).to_have_count(
+        int((verdict.labels[verdict.suspects(60)] == 2).sum())
+    )
 
 
 def test_the_command_can_be_copied(open_report: Callable[..., Watched], make: Make) -> None:
@@ -168,6 +214,7 @@ def test_without_script_everything_is_there(open_report: Callable[..., Watched],
     page = open_report(verdict, _everything(verdict), java_script_enabled=False).page
     expect(page.locator(".suspect[data-given]:visible")).to_have_count(60)
     expect(page.locator("#search")).to_be_hidden()
+    expect(page.locator("#map")).to_contain_text("The map needs JavaScript")
 
 
 @pytest.mark.parametrize("n_flagged", [0, 3])

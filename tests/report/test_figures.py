@@ -17,7 +17,6 @@ def drawings(hostile: tuple[Verdict, dict[str, Any]]) -> list[str]:
     return [
         figures.certainty_bar(summary["bands"]),
         figures.heatmap(summary["confusion"]["transition"]),
-        figures.scatter(summary["map"]),
         *(figures.class_bar(row, 0.5) for row in summary["classes"]["rows"]),
         *(figures.histogram(panel) for panel in summary["scores"]["panels"]),
     ]
@@ -90,20 +89,6 @@ def test_a_histogram_stacks_flagged_on_kept() -> None:
     assert boundary.get("x1") == "130"
     # A curve may leave the bars behind, but never the drawing.
     assert min(float(point.split()[1]) for point in root.find("path").get("d")[1:].split("L")) >= 0  # type: ignore[union-attr, index]
-
-
-def test_suspects_are_drawn_last() -> None:
-    plane = {
-        "n_points": 3, "n_classes": 2, "x": [0, 0.5, 1], "y": [0, 0.5, 1],
-        "given": [0, 1, 0], "suggested": [1, 1, 0], "flagged": [True, False, False],
-        "p_wrong": [0.9, 0.1, 0.1], "ids": ["a", "b", "c"],
-        "labels": {"0": "cat", "1": "dog"},
-    }  # fmt: skip
-    dots = list(ElementTree.fromstring(figures.scatter(plane)).iter("circle"))
-    assert [dot.get("class") for dot in dots] == ["c1", "c0", "c0 suspect"]
-    assert "".join(dots[-1].itertext()).startswith("a · cat → dog · 90")
-    many = figures.scatter(plane | {"n_classes": 11})
-    assert [dot.get("class") for dot in ElementTree.fromstring(many).iter("circle")] == [None, None, "suspect"]
 
 
 def test_attributes_and_text_are_escaped() -> None:

@@ -2,7 +2,8 @@
 
 import re
 
-from eigenclean.review.single_page import bundle, page_files
+from eigenclean.assets import bundle
+from eigenclean.review.single_page import page_files
 
 
 def test_every_module_of_the_page_is_in_the_bundle() -> None:

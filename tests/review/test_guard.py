@@ -25,6 +25,7 @@ EVERYTHING = [
     "/api/run",
     "/api/items?at=0",
     "/api/groups?column=0",
+    "/api/map",
     "/api/changes?since=0",
     "/api/patch",
     "/favicon.ico",

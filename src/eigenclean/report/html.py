@@ -9,15 +9,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from eigenclean.arrays import Array
+from eigenclean.assets import asset_files
 from eigenclean.deprecation import warn_renamed
 from eigenclean.errors import InvalidData
 from eigenclean.files import write_text
 from eigenclean.metrics.calibration import Reliability
 from eigenclean.publication import finish_publication, is_published, publication, read_together
-from eigenclean.report.figures.scatter import MAX_COLOURS
 from eigenclean.report.page import render_page
 from eigenclean.report.sections import SECTIONS, ReportInput
 from eigenclean.report.sections.evaluation import evaluation
+from eigenclean.report.sections.map import current_map
 from eigenclean.report.sections.run import verdict_hash
 from eigenclean.report.summary import summarize
 from eigenclean.tables import TableEncoding
@@ -70,9 +71,9 @@ def render(summary: Mapping[str, Any]) -> str:
         "sections": [section for section in SECTIONS if section.is_shown(summary[section.name])],
         "open_classes": OPEN_CLASSES,
         "open_suspects": OPEN_SUSPECTS,
-        "max_colours": MAX_COLOURS,
     }
-    return render_page("report.html", values, styles=["report.css"], script="report.js")
+    styles, shared = ["report.css", "map.css"], asset_files("eigenclean.sample_map")
+    return render_page("report.html", values, styles=styles, script="report.js", shared=shared)
 
 
 def add_evaluation(
@@ -127,7 +128,7 @@ def _load_report_data(path: str | os.PathLike[str], verdict: Verdict) -> dict[st
         summary = json.loads(report_data_path(path).read_text(encoding="utf-8"))
         complete = all(section.name in summary for section in SECTIONS)
         if complete and summary["run"]["verdict_hash"] == verdict_hash(verdict):
-            return dict(summary)
+            return {**summary, "map": current_map(summary["map"])}
     except (OSError, ValueError, TypeError, KeyError):
         pass  # missing, damaged or of another version: the same answer for all
     raise InvalidData(

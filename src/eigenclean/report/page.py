@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from eigenclean.assets import bundle
 from eigenclean.report import figures, formatting
 
 _HERE = "eigenclean.report"
@@ -26,6 +27,7 @@ def render_page(
     package: str = _HERE,
     styles: Sequence[str] = ("page.css",),
     script: str | None = None,
+    shared: Mapping[str, str] | None = None,
 ) -> str:
     """Render a template to one self-contained page that the browser lets load nothing.
 
@@ -35,10 +37,13 @@ def render_page(
         package: where the template is looked for, before `eigenclean.report`.
         styles: names of style sheets, which are put into the page in this order.
         script: name of a script, likewise.
+        shared: contents of style sheets that are not templates, and of modules that the script imports, by name.
     """
-    environment = _environment(package)
-    style = "\n".join(_source(environment, name) for name in styles)
+    environment, shared = _environment(package), shared or {}
+    style = "\n".join(shared[name].strip() if name in shared else _source(environment, name) for name in styles)
     code = "" if script is None else _source(environment, script)
+    if script is not None and shared:
+        code = bundle({**shared, script: code}, script)
     return environment.get_template(template).render(
         **values,
         style=Markup(style),  # files of the package, not texts of a user

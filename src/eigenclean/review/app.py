@@ -105,6 +105,7 @@ class _Endpoints:
             get("/api/suspects", self.suspects),
             get("/api/items", self.items),
             get("/api/groups", self.groups),
+            get("/api/map", self.map),
             get("/api/changes", self.changes),
             get("/api/patch", self.patch),
             get("/picture/{key}/{row}", self.large_image),
@@ -143,6 +144,15 @@ class _Endpoints:
     def groups(self, request: Request) -> Response:
         table = self._review.table
         return _json(self._review.groups(read_column(request, 0 if table is None else len(table.columns))))
+
+    def map(self, request: Request) -> Response:
+        try:
+            points = self._review.map_points()
+        except EigencleanError as error:  # the data may have been removed since the start
+            raise HTTPException(409, str(error)) from None
+        if points is None:
+            raise HTTPException(404, "there are no features to place the samples by")
+        return _json(points)
 
     def changes(self, request: Request) -> Response:
         since = read_number(request, "since")

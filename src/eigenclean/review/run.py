@@ -23,6 +23,7 @@ from eigenclean.review.explanation import Explanation
 from eigenclean.review.images import SampleImages
 from eigenclean.review.order import ORDERS, WORST
 from eigenclean.review.shown.annotations import suspect_annotations
+from eigenclean.review.shown.map import has_map, map_points
 from eigenclean.review.source import DataChoices, reopen_source
 from eigenclean.review.store import FILE, Entry, Store
 from eigenclean.review.suspects import Suspects
@@ -141,6 +142,7 @@ class Review:
             "coarse": self.images is not None and first is not None and self.images.is_coarse(first),
             "texts": self.texts is not None,
             "table": None if self.table is None else self.table.describe(most),
+            "map": self.explanation is not None and has_map(self.data),
             "notes": list(self.notes),
         }
 
@@ -193,6 +195,12 @@ class Review:
     def groups(self, column: int, most: int | None = None) -> dict[str, Any]:
         """The (``most`` worst) suspects in groups by their values in a column of the table, for a filter."""
         return {"groups": [], "codes": []} if self.table is None else self.table.groups(column, most)
+
+    def map_points(self, most: int | None = None) -> dict[str, Any] | None:
+        """All samples in two dimensions, the (``most`` worst) suspects first; None without features."""
+        if self.explanation is None or self.data is None or not has_map(self.data):
+            return None
+        return map_points(self.data, self.suspects, most)
 
     def signatures(self, positions: Iterable[int]) -> list[dict[str, Any] | None]:
         """Who decided last about the suspects at these positions, when, and the note about them."""

@@ -4,62 +4,22 @@ import base64
 import hashlib
 import json
 import re
-from importlib.resources import files
 from typing import Any
 
+from eigenclean.assets import asset_files, bundle
+from eigenclean.errors import EigencleanError
 from eigenclean.review.images import SampleImages
 from eigenclean.review.run import Review
-
-# The page's modules use these two forms only (a test checks that nothing else is left over).
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
-
-
-def page_files() -> dict[str, str]:
-    """The content of each file by name. They are read once, so no name in a request reaches the file system."""
-    folder = files("eigenclean.review") / "page"
-    return {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if "." in entry.name}
-
-
-def bundle(contents: dict[str, str], entry: str) -> str:
-    """The modules that ``entry`` needs as one script: each is a function that returns its exports, called in order.
-
-    A file that is opened without a server cannot import modules. A JavaScript bundler would need Node when the
-    package is built; see docs/decisions.
-
-    >>> print(bundle({"a.js": 'import { b } from "./b.js";\\nb();', "b.js": "export const b = () => 1;"}, "a.js"))
-    const modules = {};
-    modules["b.js"] = (() => {
-    const b = () => 1;
-    return { b };
-    })();
-    modules["a.js"] = (() => {
-    const { b } = modules["b.js"];
-    b();
-    return {  };
-    })();
-    """
-    order: list[str] = []
-
-    def visit(name: str) -> None:
-        for _, dependency in _IMPORT.findall(contents[name]):
-            visit(dependency)
-        if name not in order:
-            order.append(name)
-
-    visit(entry)
-    return "\n".join(["const modules = {};", *(_as_function(name, contents[name].strip()) for name in order)])
-
-
-def _as_function(name: str, source: str) -> str:
-    exported_names = ", ".join(exported for _, exported in _EXPORT.findall(source))
-    body = _IMPORT.sub(r'const \1 = modules["\2"];', _EXPORT.sub(r"\1", source))
-    return f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exported_names} }};\n}})();'
-
 
 MAX_SUSPECTS = 1000  # by default; with photographs this is some tens of megabytes
 _SUSPECT_SIDE, _NEIGHBOUR_SIDE = 384, 112  # pixels
 _LINKED_FILES = re.compile(r"<!-- files -->.*<!-- /files -->", re.DOTALL)
+_STYLES = ("review.css", "map.css")
+
+
+def page_files() -> dict[str, str]:
+    """The content of each file of the page by name, with those of the map."""
+    return asset_files("eigenclean.review") | asset_files("eigenclean.sample_map")
 
 
 def single_page(review: Review, *, reviewer: str, most: int = MAX_SUSPECTS) -> str:
@@ -67,7 +27,7 @@ def single_page(review: Review, *, reviewer: str, most: int = MAX_SUSPECTS) -> s
     them as a patch.
     """
     files = page_files()
-    style, script = files["review.css"].strip(), bundle(files, "main.js")
+    style, script = "\n".join(files[name].strip() for name in _STYLES), bundle(files, "main.js")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -84,12 +44,14 @@ def _page_data(review: Review, reviewer: str, most: int) -> dict[str, Any]:
     n = min(most, len(review.suspects))
     items = review.items(range(n))
     images = {} if review.images is None else _image_uris(review.images, items)
+    points = _points(review, n)
     return {
-        "run": {**review.describe(n), "reviewer": reviewer},
+        "run": {**review.describe(n), "reviewer": reviewer, "map": points is not None},
         "suspects": review.suspects.columns(slice(0, n)),  # without decisions: they stay in the run's folder
         "items": items,
         "images": images,
         "groups": _groups(review, n),
+        "map": points,
     }
 
 
@@ -97,6 +59,14 @@ def _groups(review: Review, n: int) -> list[dict[str, Any]]:
     """For each column of a table, the groups that its filter offers."""
     columns = () if review.table is None else review.table.columns
     return [review.groups(number, n) for number in range(len(columns))]
+
+
+def _points(review: Review, n: int) -> dict[str, Any] | None:
+    """The map, unless the features are gone: the page does without it."""
+    try:
+        return review.map_points(n)
+    except EigencleanError:
+        return None
 
 
 def _image_uris(images: SampleImages, items: list[dict[str, Any]]) -> dict[int, str]:

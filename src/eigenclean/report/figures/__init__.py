@@ -6,7 +6,6 @@ from eigenclean.report.figures.heatmap import heatmap
 from eigenclean.report.figures.histogram import histogram
 from eigenclean.report.figures.lines import lines
 from eigenclean.report.figures.reliability import reliability
-from eigenclean.report.figures.scatter import scatter
 
 __all__ = [
     "alignment",
@@ -17,7 +16,6 @@ __all__ = [
     "histogram",
     "lines",
     "reliability",
-    "scatter",
     "shift",
     "spectrum",
 ]

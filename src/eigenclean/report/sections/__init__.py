@@ -23,8 +23,8 @@ SECTIONS = (  # in the order of the page
         "confusion", confusion, lambda summary: bool(summary["pairs"] or summary["transition"]), link="Confusions"
     ),
     Section("columns", column_findings, lambda summary: bool(summary["findings"]), link="Columns"),
+    Section("map", feature_map, lambda summary: summary is not None, link="Map"),
     Section("suspects", suspects, lambda summary: bool(summary["cards"]), link="Suspects"),
     Section("scores", score_histograms, lambda summary: bool(summary["panels"]), link="Scores"),
-    Section("map", feature_map, lambda summary: summary is not None, link="Map"),
     Section("run", run_facts, lambda summary: True, link="What was run"),
 )

@@ -1,111 +1,81 @@
-"""A map of the data: two principal components of a sample of the features."""
+"""A map of the data: all samples, up to a limit, on two principal components of their features."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenclean.arrays import Array, Floats, Ints
-from eigenclean.detect.value_range import is_in_range, largest_magnitude, scale
+from eigenclean.arrays import Array, Ints
 from eigenclean.errors import InvalidData
 from eigenclean.report.formatting import plain
 from eigenclean.report.sections.base import ReportInput
-from eigenclean.verdict import Verdict
+from eigenclean.sample_map import MAX_POINTS, MAX_STREAMED, choose_rows, encode, place_rows
+from eigenclean.sample_map.points import packed, small
 
-MAX_POINTS = 2500
-MAX_SUSPECTS = 500  # suspects that are always among the points, however rare they are
-_MAX_BYTES = 1 << 28
-_ITERATIONS = 12
+MAX_NAMED = 2500  # points with an id, and classes with a name: the suspects and the largest classes first
+_MAX_ID, _MAX_LABEL = 80, 60  # characters
+_KEYS = {"n_points", "n_suspects", "n_first", "n_listed", "explained", "x", "y", "given", "labels"}
 
 
 def feature_map(inputs: ReportInput) -> dict[str, Any] | None:
-    """Points of a fixed random sample and of the worst suspects, in [0, 1] x [0, 1]; None without features."""
+    """The points of the map, suspects first and in the order of the list; None without features."""
     verdict, classes, features = inputs.verdict, inputs.classes, inputs.features
     if features is None or len(verdict) == 0:
         return None
+    leading = verdict.suspects() if len(classes.flagged) else inputs.listed
     if callable(features):
-        rows = _sample_rows(verdict, MAX_POINTS)
+        rows, n_first = choose_rows(len(verdict), leading, MAX_STREAMED)
         block = np.asarray(features(rows))
+        points, explained = place_rows(lambda taken: block[_places(rows, taken)], rows, block.shape[1])
     else:
-        rows, block = _sample(verdict, features)
-    points, explained = project(_single_precision(block))
-    p_wrong = 1.0 - np.nan_to_num(np.asarray(verdict.p_clean)[rows], nan=0.5)
-    flagged = np.asarray(verdict.flagged)[rows]
-    given = classes.given[rows]
-    suggested = given.copy()
-    suggested[flagged] = classes.suggested[np.searchsorted(classes.flagged, rows[flagged])]
+        table = _checked(features, len(verdict))
+        rows, n_first = choose_rows(len(verdict), leading, MAX_POINTS)
+        width = int(np.prod(table.shape[1:]))
+        points, explained = place_rows(lambda taken: table[taken].reshape(len(taken), width), rows, width)
+    given, first = classes.given[rows], rows[:n_first]
+    suggested = given[:n_first]
+    if len(classes.flagged):
+        suggested = classes.suggested[np.searchsorted(classes.flagged, first)]
     return {
-        "n_points": len(rows),
+        **encode(points, given),
+        "n_suspects": n_first if len(classes.flagged) else 0,
+        "n_first": n_first,
+        "n_listed": len(inputs.listed),
         "explained": explained,
-        "x": points[:, 0].round(4).tolist(),
-        "y": points[:, 1].round(4).tolist(),
-        "given": given.tolist(),
-        "suggested": suggested.tolist(),
-        "flagged": flagged.tolist(),
-        "p_wrong": p_wrong.astype(float).round(3).tolist(),
-        "ids": [plain(verdict.ids[row].item(), 80) for row in rows.tolist()],
-        "labels": {str(k): classes.names[k] for k in np.union1d(given, suggested).tolist()},
+        "suggested": packed(small(suggested)),
+        "wrong": packed(np.round(255 * np.clip(inputs.p_wrong[first], 0, 1)).astype("u1")),
+        "ids": [plain(verdict.ids[row].item(), _MAX_ID) for row in rows[:MAX_NAMED].tolist()],
+        "labels": _labels(inputs, given, suggested),
         "n_classes": classes.n_given,
     }
 
 
-def _sample(verdict: Verdict, features: ArrayLike) -> tuple[Ints, Array]:
+def current_map(saved: Any) -> dict[str, Any] | None:
+    """A map that was saved with a report; None for what an earlier version saved in another form."""
+    return saved if isinstance(saved, dict) and saved.keys() >= _KEYS else None
+
+
+def _places(rows: Ints, wanted: Ints) -> Ints:
+    """Where in ``rows`` each wanted one is."""
+    order = np.argsort(rows)
+    return order[np.searchsorted(rows, wanted, sorter=order)]
+
+
+def _labels(inputs: ReportInput, given: Ints, suggested: Ints) -> dict[str, str]:
+    """Names by class code: of all classes, or of the largest ones and of those of the first suspects."""
+    names = inputs.classes.names
+    codes = np.arange(len(names))
+    if len(names) > MAX_NAMED:
+        largest = np.argsort(-np.bincount(given, minlength=len(names)), kind="stable")[:MAX_NAMED]
+        codes = np.unique(np.concatenate([largest, given[:MAX_NAMED], suggested[:MAX_NAMED]]))
+    return {str(code): plain(names[code], _MAX_LABEL) for code in codes.tolist()}
+
+
+def _checked(features: ArrayLike, n: int) -> Array:
     table = features if isinstance(features, np.ndarray) else np.asarray(features)
-    if len(table) != len(verdict) or table.ndim < 2 or table.dtype.kind not in "fiub":
+    if len(table) != n or table.ndim < 2 or table.dtype.kind not in "fiub":
         raise InvalidData(
-            f"report: features must be numbers, one row for each of the {len(verdict)} labels, "
+            f"report: features must be numbers, one row for each of the {n} labels, "
             f"got shape {table.shape} of type {table.dtype}"
         )
-    width = int(np.prod(table.shape[1:]))
-    rows = _sample_rows(verdict, min(MAX_POINTS, max(2, _MAX_BYTES // (4 * max(1, width)))))
-    return rows, table[rows].reshape(len(rows), width)
-
-
-def _single_precision(block: Array) -> Floats:
-    """Finite numbers in float32; those whose squares would not fit into it are scaled, as detectors do."""
-    block = np.nan_to_num(block, nan=0.0, posinf=0.0, neginf=0.0)
-    largest = largest_magnitude(block)
-    if not is_in_range(largest, np.dtype(np.float32)):
-        block = scale(block, int(np.frexp(largest)[1]))
-    return block.astype(np.float32)
-
-
-def project(block: Floats) -> tuple[Floats, float]:
-    """The rows, at unit length, on their first two principal axes in the unit square; and the share these explain.
-
-    >>> points, explained = project(np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0]], dtype=np.float32))
-    >>> points.min() >= 0 and points.max() <= 1, round(explained, 3)
-    (np.True_, 1.0)
-    """
-    length = np.linalg.norm(block, axis=1, keepdims=True)
-    block = block / np.where(length > 0, length, 1)
-    block -= block.mean(axis=0)
-    # Subspace iteration: two of a thousand axes do not need a full decomposition.
-    basis = np.random.default_rng(0).standard_normal((block.shape[1], min(8, *block.shape)), dtype=np.float32)
-    for _ in range(_ITERATIONS):
-        basis = np.linalg.qr(block.T @ (block @ basis))[0]
-    inner = block @ basis
-    values, rotation = np.linalg.eigh((inner.T @ inner).astype(np.float64))
-    rotation = rotation[:, ::-1][:, :2]
-    points = np.zeros((len(block), 2))
-    points[:, : rotation.shape[1]] = inner @ rotation
-    points *= np.where(np.abs(points.max(axis=0)) < np.abs(points.min(axis=0)), -1, 1)  # a fixed sign convention
-    total = float(np.sum(block**2, dtype=np.float64))
-    explained = float(values[::-1][:2].sum()) / total if total > 0 else 0.0
-    low, high = points.min(axis=0), points.max(axis=0)
-    return (points - low) / np.where(high > low, high - low, 1), min(1.0, explained)
-
-
-def _sample_rows(verdict: Verdict, max_rows: int) -> Ints:
-    """All rows if they are at most ``max_rows``; otherwise a uniform sample and the worst suspects."""
-    if len(verdict) <= max_rows:
-        return np.arange(len(verdict))
-    suspects = verdict.suspects(min(MAX_SUSPECTS, max_rows // 5))
-    # Drawing with replacement and dropping repeats costs less than permuting all rows.
-    drawn = np.random.default_rng(0).integers(0, len(verdict), 2 * max_rows)
-    rows = dict.fromkeys(suspects.tolist())
-    for row in drawn.tolist():
-        if len(rows) == max_rows:
-            break
-        rows[row] = None
-    return np.array(sorted(rows), dtype=np.intp)
+    return table

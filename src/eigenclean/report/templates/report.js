@@ -1,4 +1,8 @@
 "use strict";
+import { SampleMap } from "./map_view.js";
+import { count } from "./map_controls.js";
+import { unpack } from "./map_points.js";
+
 const $ = (id) => document.getElementById(id);
 for (const part of document.querySelectorAll(".js")) part.hidden = false;
 
@@ -11,24 +15,27 @@ $("theme").addEventListener("click", () => { root.dataset.theme = isDark() ? "li
 system.addEventListener("change", nameTheme);
 nameTheme();
 
-// Suspects: search and filter; folded until asked for.
+// Suspects: search and filter; folded until asked for. The map may have chosen some of them.
 const list = $("list");
+let chosen = null; // by place in the list, 1 for those inside a selection on the map
+let update = () => {};
 if (list) {
   const cards = [...list.querySelectorAll(".suspect")].map((card) => {
     const titles = [...card.querySelectorAll("[title]")].map((part) => part.title);
     return { card, words: [card.textContent, ...titles].join(" ").toLowerCase() };
   });
   let all = cards.length <= Number(list.dataset.open);
-  const update = () => {
+  update = () => {
     const wanted = $("search").value.trim().toLowerCase();
     const given = $("class").value;
-    const matching = cards.filter(({ card, words }) =>
-      words.includes(wanted) && (given === "" || card.dataset.given === given));
-    const open = all || wanted || given ? matching.length : Number(list.dataset.open);
+    const matching = cards.filter(({ card, words }, place) =>
+      words.includes(wanted) && (given === "" || card.dataset.given === given) && (chosen === null || chosen[place] === 1));
+    const open = all || wanted || given || chosen ? matching.length : Number(list.dataset.open);
     const visible = new Set(matching.slice(0, open));
     for (const entry of cards) entry.card.hidden = !visible.has(entry);
     $("more").hidden = open >= matching.length;
     $("shown").textContent = visible.size ? `${visible.size} of ${cards.length} shown` : "no suspect matches";
+    $("unselect").hidden = chosen === null;
   };
   $("search").addEventListener("input", update);
   $("class").addEventListener("change", update);
@@ -41,17 +48,37 @@ if (list) {
   update();
 }
 
-// Map: press a class to see it alone.
-const colours = $("colours");
-if (colours) {
-  const dots = document.querySelectorAll(".scatter circle");
-  colours.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (!button) return;
-    const alone = button.getAttribute("aria-pressed") !== "true";
-    for (const other of colours.children) other.setAttribute("aria-pressed", String(alone && other === button));
-    for (const dot of dots) dot.classList.toggle("dim", alone && !dot.classList.contains("c" + button.dataset.code));
-  });
+// Map: what is selected on it is what the list shows.
+const plane = $("plane");
+if (plane) {
+  try {
+    setUpMap(plane, JSON.parse(plane.dataset.map));
+  } catch (error) { // the data of a report may be damaged, or somebody else's
+    plane.textContent = `There is no map: ${error.message}.`;
+  }
+}
+
+function setUpMap(host, data) {
+  const suggested = unpack(data.suggested, data.n_first), wrong = unpack(data.wrong, data.n_first);
+  const name = (code) => `\u2068${data.labels[code] ?? "a class that is not named here"}\u2069`;
+  const describe = (point) => {
+    const given = map.points.given[point], lines = [name(given)];
+    if (point < data.n_suspects) {
+      if (suggested[point] !== given) lines[0] += ` → ${name(suggested[point])}`;
+      lines.push(`${Math.min(99, Math.max(1, Math.round((100 * wrong[point]) / 255)))} % probably wrong`);
+    }
+    return point < data.ids.length ? [...lines, data.ids[point]] : lines;
+  };
+  const onSelect = (marks) => {
+    chosen = marks === null ? null : marks.subarray(0, data.n_listed);
+    update();
+    if (marks === null) return "The list shows all suspects again.";
+    const listed = chosen.reduce((n, mark) => n + mark, 0);
+    return `The list below shows ${listed === 1 ? "1 of them" : `${count(listed)} of them`}.`;
+  };
+  const onPick = (point) => { const marks = new Uint8Array(data.n_points); marks[point] = 1; map.select(marks); };
+  const map = new SampleMap(host, data, { labels: data.labels, describe, onSelect, onPick, scrolls: true });
+  $("unselect")?.addEventListener("click", () => { map.clear(); });
 }
 
 const copy = $("copy");

@@ -12,6 +12,7 @@ export const KEYS = [
   ["next", ["n", "ArrowRight"], "N or →", "Next suspect"],
   ["previous", ["p", "ArrowLeft"], "P or ←", "Previous suspect"],
   ["view", ["g"], "G", "Grid, or one by one"],
+  ["map", ["l"], "L", "Map of all samples, with a lasso"],
   ["filter", ["f"], "F", "Filters"],
   ["help", ["?"], "?", "Keys and settings"],
 ];

@@ -14,6 +14,7 @@ export class LocalBackend {
     this.details = data.items;
     this.images = data.images;
     this.columnGroups = data.groups;
+    this.points = data.map;
     this.nClasses = data.run.labels.text.length;
     this.entries = []; // the history, as far as this tab has read it
   }
@@ -24,6 +25,7 @@ export class LocalBackend {
   }
   async items(positions) { return positions.map((position) => this.details[position]); }
   async groups(column) { return this.columnGroups[column]; }
+  async map() { return this.points; }
   decide({ decisions, reviewer, action }) {
     return this.#commit(() => {
       const latest = this.#latest(), accepted = [], conflicts = [];

@@ -10,6 +10,7 @@ import { Grid } from "./grid.js";
 import { setUpJudgingAgain } from "./judge_again.js";
 import { setUpKeys } from "./keys.js";
 import { LocalBackend } from "./local_backend.js";
+import { setUpMap } from "./map_panel.js";
 import { Model, NO_CLASS } from "./model.js";
 import { NoteDialog } from "./note_dialog.js";
 import { ServerBackend } from "./server_backend.js";
@@ -19,6 +20,7 @@ import { setUpTheme } from "./theme.js";
 import { VirtualList } from "./virtual_list.js";
 
 const ORDERS = { worst: "worst first", informative: "most doubtful first", random: "at random", mixed: "worst, doubtful and random ones" };
+const VIEWS = ["single", "grid", "map"];
 
 // For screen readers.
 const announce = (sentence) => { byId("live").textContent = sentence; };
@@ -70,7 +72,7 @@ function start(opened) {
   const model = new Model(opened), { run } = model;
   const details = new DetailsCache(backend), cells = new SuspectCells(model, backend, details);
   const suspectView = new SuspectView(model, backend, details), chooser = new Chooser(model), noteDialog = new NoteDialog();
-  let inGrid = false;
+  let view = "single"; // or "grid", or "map"
 
   byId("loading").remove();
   byId("run-name").textContent = run.name;
@@ -93,6 +95,7 @@ function start(opened) {
   const grid = new Grid(model, cells, () => drawActions());
   setUpFilters(model);
   setUpColumnFilter(model, backend, warn);
+  const mapPanel = setUpMap(model, backend, { warn, open: (item) => { model.go(item); show("single"); } });
   setUpKeys(act);
   setUpJudgingAgain(run, backend, queue, { announce, notify });
 
@@ -112,8 +115,7 @@ function start(opened) {
     const button = event.target.closest("button");
     if (button) act(button.dataset.act);
   });
-  byId("view-single").addEventListener("click", () => show(false));
-  byId("view-grid").addEventListener("click", () => show(true));
+  for (const name of VIEWS) byId(`view-${name}`).addEventListener("click", () => show(name));
   byId("show-list").addEventListener("click", () => showRail(!document.body.classList.contains("rail")));
   byId("help").addEventListener("click", () => act("help"));
   byId("export").addEventListener("click", async () => {
@@ -162,18 +164,21 @@ function start(opened) {
     }),
     next: () => { model.go(model.step(1)); announceCurrent(); },
     previous: () => { model.go(model.step(-1)); announceCurrent(); },
-    view: () => show(!inGrid),
+    view: () => show(view === "grid" ? "single" : "grid"),
+    map: () => { if (mapPanel.exists) show(view === "map" ? "single" : "map"); },
     filter: () => { showRail(true); byId("filter-pair").focus(); },
     help: () => byId("help-dialog").showModal(),
   };
 
   function act(name) { actions[name]?.(); }
-  function targets() { return inGrid ? grid.targets() : model.current >= 0 ? [model.current] : []; }
+  function targets() { // nobody decides about a dot
+    return view === "grid" ? grid.targets() : view === "single" && model.current >= 0 ? [model.current] : [];
+  }
 
   // change(item) returns a decision or null; items are the targets at the time of saving unless they are given.
   function decide(change, items) {
     queue.decide(() => (items ?? targets()).map(change).filter(Boolean), (entries, conflicts) => {
-      if (inGrid && grid.selected.size) grid.selected.clear();
+      if (view === "grid" && grid.selected.size) grid.selected.clear();
       if (!entries.length) { announce(`Nothing was changed.${conflictNote(conflicts)}`); draw(); return; }
       const item = entries[entries.length - 1].item;
       const what = entries.length > 1 ? `${plural(entries.length, "suspect")} ${describeDecision(model, item).split(" ")[0]}` : describeDecision(model, item);
@@ -191,13 +196,12 @@ function start(opened) {
   };
   const announceCurrent = () => { if (model.current >= 0) announce(describe(model.current)); };
 
-  function show(asGrid) {
-    inGrid = asGrid;
-    byId("view-single").setAttribute("aria-pressed", String(!asGrid));
-    byId("view-grid").setAttribute("aria-pressed", String(asGrid));
+  function show(wanted) {
+    view = wanted;
+    for (const name of VIEWS) byId(`view-${name}`).setAttribute("aria-pressed", String(name === view));
     draw(true);
     paint();
-    if (asGrid) byId("cells").focus({ preventScroll: true }); else byId("stage").focus({ preventScroll: true });
+    if (view === "map") mapPanel.show(); else byId(view === "grid" ? "cells" : "stage").focus({ preventScroll: true });
   }
 
   function showRail(open) {
@@ -217,12 +221,14 @@ function start(opened) {
 
   function paint() {
     scheduled = false;
-    byId("grid").hidden = !inGrid || !model.order.length;
-    byId("empty").hidden = model.order.length > 0;
+    byId("grid").hidden = view !== "grid" || !model.order.length;
+    byId("map").hidden = view !== "map";
+    byId("empty").hidden = view === "map" || model.order.length > 0;
     byId("empty").textContent = model.n ? "No suspect matches." : "There are no suspects: no label looks wrong.";
     list.draw(true);
     byId("list").setAttribute("aria-activedescendant", model.current >= 0 ? `row-${model.current}` : "");
-    if (inGrid) { byId("suspect").hidden = true; if (model.order.length) grid.draw(); } else suspectView.draw();
+    if (view === "single") suspectView.draw(); else byId("suspect").hidden = true;
+    if (view === "grid" && model.order.length) grid.draw();
     byId("shown").textContent = model.order.length === model.n ? plural(model.n, "suspect") : `${count(model.order.length)} of ${plural(model.n, "suspect")}`;
     const progress = byId("progress");
     progress.setAttribute("aria-valuenow", model.judged);
@@ -233,7 +239,7 @@ function start(opened) {
     drawEstimateSoon();
     if (revealing) {
       list.reveal(model.place(model.current));
-      if (inGrid) grid.reveal();
+      if (view === "grid") grid.reveal();
     }
     revealing = false;
   }
@@ -241,7 +247,7 @@ function start(opened) {
   function drawActions() {
     const bar = byId("actions");
     const items = targets();
-    bar.hidden = model.n === 0;
+    bar.hidden = model.n === 0 || view === "map";
     for (const button of bar.querySelectorAll("[data-act]")) {
       const name = button.dataset.act;
       const needsTarget = !["undo", "next", "previous"].includes(name);

@@ -14,7 +14,7 @@ export class Model extends EventTarget {
     this.signatures = new Map(); // who decided last, when, and the note, as far as it was seen to happen
     this.seq = seq;
     this.judged = state.reduce((n, code) => n + Number(code > 0), 0);
-    this.filter = { pair: "", band: "", state: "", id: "", codes: null, code: -1 }; // codes: a group of values of each suspect
+    this.filter = { pair: "", band: "", state: "", id: "", codes: null, code: -1, inside: null }; // codes: a group of values of each suspect; inside: 1 for those selected on the map
     this.current = this.n > 0 ? 0 : -1;
     this.#record(decisions);
     this.#applyFilter();
@@ -95,7 +95,7 @@ export class Model extends EventTarget {
   }
 
   #applyFilter() {
-    const { pair, band, state, id, codes, code } = this.filter;
+    const { pair, band, state, id, codes, code, inside } = this.filter;
     const [kind, given, suggested] = pair.split(":");
     const [low, high] = this.#bandLimits(band);
     const wanted = state === "" ? -1 : STATES.indexOf(state);
@@ -110,6 +110,7 @@ export class Model extends EventTarget {
       if (kind === "none" && this.suggested[i] !== NO_CLASS) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
       if (codes !== null && codes[i] !== code) continue;
+      if (inside !== null && inside[i] !== 1) continue;
       if (searched && !this.ids[i].toLowerCase().includes(searched)) continue;
       order[n++] = i;
     }

@@ -50,6 +50,7 @@ export class ServerBackend {
   }
   async items(positions) { return (await request(`/api/items?at=${positions.join(",")}`)).json(); }
   async groups(column) { return (await request(`/api/groups?column=${column}`)).json(); }
+  async map() { return (await request("/api/map", undefined, SLOW)).json(); }
   async decide(body) { return (await request("/api/decisions", { ...body, key: this.key })).json(); }
   async judge() { return (await request("/api/judge", {})).json(); }
   async undo(body) { return (await request("/api/undo", body, SLOW)).json(); }
