@@ -4,11 +4,12 @@ It is listed in `eigenclean.nets.NETS` as "encoder", and lives here because netw
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.features.choose import make_encoder, parse
@@ -26,7 +27,8 @@ class EncoderNet(Net):
     """A pretrained encoder and a linear head; all of it can be trained.
 
     Inputs are images with pixels from 0 to 1, of one channel or three. They are scaled and standardised inside, as
-    the encoder wants them.
+    the encoder wants them. Batch normalisation keeps the statistics of the pretraining: with few images these would
+    change too slowly for the network to predict as it was trained.
 
     Args:
         n_features: channels, height and width of an image.
@@ -62,6 +64,14 @@ class EncoderNet(Net):
         self.register_buffer("_std", torch.tensor(preprocess.std).reshape(1, 3, 1, 1))
         self.n_outputs = self._count_features(encoder)
         self.head = nn.Linear(self.n_outputs, n_classes)
+
+    def train(self, mode: bool = True) -> Self:
+        """Training mode for all but batch normalisation."""
+        super().train(mode)
+        for module in self.backbone.modules():
+            if isinstance(module, _BatchNorm):
+                module.eval()
+        return self
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Features of the encoder, and logits."""
