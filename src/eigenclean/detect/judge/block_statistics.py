@@ -111,8 +111,7 @@ def add_corrections(
     were corrected by them. So the labels of all other folds are corrected without fold f, by the ``nested``
     discriminants: for each view, those without f, for each f.
     """
-    p_right = model.posterior(candidates)[candidates.given_entries]
-    suspects = np.flatnonzero(p_right < SUSPECT)
+    suspects = np.flatnonzero(model.p_right(candidates) < SUSPECT)
     if not len(suspects):
         return totals
     chosen = [view_rows.take(suspects) for view_rows in rows]
@@ -149,12 +148,12 @@ def corrected(posterior: Floats, candidates: Candidates) -> Floats:
 
 def sum_p_right(candidates: Candidates, model: NoiseModel) -> float:
     """Sum of P(label right) over the rows."""
-    return float(model.posterior(candidates)[candidates.given_entries].sum(dtype=np.float64))
+    return float(model.p_right(candidates).sum(dtype=np.float64))
 
 
 def sum_right_per_class(candidates: Candidates, model: AveragedNoiseModel) -> tuple[Ints, Float64s]:
     """For each given class, the number of rows and the expected number of right labels."""
-    p_right = model.posterior(candidates)[candidates.given_entries]
     k = candidates.n_classes
     counts = np.bincount(candidates.given, minlength=k)
-    return counts, np.bincount(candidates.given, p_right, k).astype(np.float64, copy=False)
+    right = np.bincount(candidates.given, model.p_right(candidates), k)
+    return counts, right.astype(np.float64, copy=False)

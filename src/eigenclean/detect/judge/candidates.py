@@ -18,6 +18,7 @@ from eigenclean.threads import in_threads
 
 MAX_DENSE_CLASSES = 200  # with more classes, tables of n x K would not fit: each row has its best candidates only
 N_CANDIDATES = 64
+_CHUNK_BYTES = 1 << 17  # of one table; several of them fit into the processor's cache
 _MAX_PAIR_TABLE = 1 << 25  # entries of a table of all pairs by which observed pairs are numbered
 _MAX_DENSE_PAIRS = 1 << 22  # up to so many pairs, a partial block counts them in a dense K x K table
 
@@ -114,9 +115,25 @@ class Candidates:
     def take(self, rows: Ints) -> "Candidates":
         """These rows, as one block that is not partial."""
         known = None if self.known is None else self.known[rows]
-        return Candidates(
-            self.classes[:, rows], self.values[:, :, rows], self.given[rows], self.n_classes, known=known
-        )
+        k = self.n_classes
+        classes = _all_classes(k, len(rows)) if self.has_all_classes else self.classes.take(rows, axis=1)
+        # An index in brackets would put the entries of a row next to each other, and slow down all sums over rows.
+        return Candidates(classes, self.values.take(rows, axis=2), self.given[rows], k, known=known)
+
+    def chunks(self) -> "Iterator[Candidates]":
+        """The rows in order, so few at a time that tables stay in the processor's cache.
+
+        Pairs of few candidates among many classes are counted for all rows at once, so these are one chunk.
+        """
+        n, k = len(self), self.n_classes
+        row_bytes = self.values.itemsize * len(self.classes)
+        if not self.has_all_classes or n * row_bytes <= _CHUNK_BYTES:
+            yield self
+            return
+        for rows in row_chunks(n, row_bytes, _CHUNK_BYTES):
+            values = np.ascontiguousarray(self.values[:, :, rows])
+            known = None if self.known is None else self.known[rows]
+            yield Candidates(self.classes[:, rows], values, self.given[rows], k, self.is_partial, known)
 
     def knowing(self, known: Ints) -> "Candidates":
         """The same rows, with the right classes that people have verified."""
@@ -179,11 +196,15 @@ class Candidates:
     def sum_per_class(self, table: Floats) -> Float64s:
         """Sum of an m x n table over the rows, for each class."""
         if self.has_all_classes:
-            return np.asarray(table.sum(axis=1, dtype=np.float64))
+            return table.sum(axis=1).astype(np.float64)
         return sum_by_group(self.classes, table, self.n_classes)
 
     def sum_per_pair(self, table: Floats) -> PairCounts:
         """Sum of an m x n table for each pair (candidate class, given class)."""
+        if self.has_all_classes:
+            given = np.zeros((len(self), self.n_classes), dtype=table.dtype)
+            given[np.arange(len(self)), self.given] = 1.0
+            return PairCounts(self.pair_keys, (table @ given).ravel().astype(np.float64))
         return PairCounts(self.pair_keys, sum_by_group(self.pair_index, table, len(self.pair_keys)))
 
     @property

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigenclean.arrays import Float64s
+from eigenclean.arrays import Float64s, Floats
+from eigenclean.detect.blocks import add
 from eigenclean.detect.judge.candidate_blocks import CandidateBlocks
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.noise_model import NoiseModel
@@ -36,30 +37,49 @@ class ExpectedStatistics(NamedTuple):
 
 def expected_statistics(candidates: Candidates, model: NoiseModel, with_pairs: bool) -> ExpectedStatistics:
     """The E-step on some rows; pairs of classes are counted only if T is to be updated."""
-    prior, likelihood, values = model.prior(candidates), model.label_likelihood(candidates), candidates.values
+    first, *rest = (_chunk_statistics(chunk, model, with_pairs) for chunk in candidates.chunks())
+    for statistics in rest:
+        first = add(first, statistics, in_place=True)
+    return first
+
+
+def _chunk_statistics(candidates: Candidates, model: NoiseModel, with_pairs: bool) -> ExpectedStatistics:
+    prior, instance = model.prior(candidates), model.instance_likelihood(candidates)
+    likelihood = model.label_likelihood(candidates, instance)
     posterior = prior * likelihood
     if candidates.known is not None:
         posterior *= candidates.is_possible
     evidence = np.maximum(posterior.sum(axis=0), 1e-30)
     posterior /= evidence
-    n_views = len(values)
-    flat, weighted = values.reshape(n_views, -1), values * prior
-    means = weighted.sum(axis=1)
-    # Products of matrices instead of sums in float64: the Newton step needs few digits, and takes most of the time.
-    curvature = weighted.reshape(n_views, -1) @ flat.T - means @ means.T
     statistics = ExpectedStatistics(
         float(np.log(evidence).sum(dtype=np.float64)),
-        (flat @ (posterior - prior).ravel()).astype(np.float64),
-        curvature.astype(np.float64),
+        *_derivatives(candidates.values, prior, posterior),
         candidates.sum_per_class(posterior),
         candidates.sum_per_class(prior),
         PairCounts.empty(),
     )
     if not with_pairs:
         return statistics
-    if model.instance_noise_rate > 0:  # labels with instance-dependent noise say nothing about T
-        posterior *= 1.0 - model.instance_noise_rate * model.instance_likelihood(candidates) / likelihood
+    if instance is not None:  # labels with instance-dependent noise say nothing about T
+        np.divide(model.instance_noise_rate * instance, likelihood, out=likelihood)
+        np.subtract(1.0, likelihood, out=likelihood)
+        posterior *= likelihood
     return statistics._replace(pairs=candidates.sum_per_pair(posterior))
+
+
+def _derivatives(values: Floats, prior: Floats, posterior: Floats) -> tuple[Float64s, Float64s]:
+    """Gradient and curvature: scalar products in the precision of the values, as a Newton step needs few digits."""
+    n_views, difference = len(values), posterior - prior
+    gradient, curvature = np.empty(n_views), np.empty((n_views, n_views))
+    means = np.empty((n_views, prior.shape[1]), dtype=prior.dtype)
+    for view, scores in enumerate(values):
+        gradient[view] = np.vdot(scores, difference)
+        weighted = scores * prior
+        weighted.sum(axis=0, out=means[view])
+        for other in range(view + 1):
+            curvature[view, other] = np.vdot(weighted, values[other]) - np.vdot(means[view], means[other])
+            curvature[other, view] = curvature[view, other]
+    return gradient, curvature
 
 
 @dataclass

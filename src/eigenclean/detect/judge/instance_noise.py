@@ -58,6 +58,10 @@ class AveragedNoiseModel:
             total += weight * model.posterior(candidates)
         return np.asarray(total)
 
+    def p_right(self, candidates: Candidates) -> Float64s:
+        """P(y = ỹ | x, ỹ), n."""
+        return np.asarray(self.weights @ np.stack([model.p_right(candidates) for model in self.models]))
+
     def log_odds(self, candidates: Candidates) -> Float64s:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; it still ranks rows whose probability rounds to 0 or 1."""
         return mean_log_odds([model.log_odds(candidates) for model in self.models], self.weights)
@@ -120,11 +124,14 @@ def average_over_instance_noise(model: NoiseModel, candidates: CandidateBlocks) 
 
 
 def _posterior_counts(candidates: Candidates, model: AveragedNoiseModel) -> PairCounts:
-    return candidates.sum_per_pair(model.posterior(candidates))
+    first, *rest = (chunk.sum_per_pair(model.posterior(chunk)) for chunk in candidates.chunks())
+    for counts in rest:
+        first += counts
+    return first
 
 
 def _sums_of_p_right(candidates: Candidates, models: Sequence[NoiseModel]) -> tuple[float, ...]:
     """Expected numbers of right labels by each model, and of labels that a draw from P(y | x) would change."""
-    given = candidates.given_entries
-    sums = [float(model.posterior(candidates)[given].sum(dtype=np.float64)) for model in models]
-    return *sums, float((1.0 - models[0].prior(candidates)[given]).sum(dtype=np.float64))
+    sums = [float(model.p_right(candidates).sum(dtype=np.float64)) for model in models]
+    predicted = [models[0].prior(chunk)[chunk.given_entries] for chunk in candidates.chunks()]
+    return *sums, float((1.0 - np.concatenate(predicted)).sum(dtype=np.float64))

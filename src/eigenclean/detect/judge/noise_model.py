@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from eigenclean.arrays import Float64s, Floats
 from eigenclean.detect.judge.candidates import Candidates
@@ -58,19 +57,33 @@ class NoiseModel:
 
     def posterior(self, candidates: Candidates) -> Floats:
         """P(y | x, ỹ), m x n."""
-        joint = self.prior(candidates) * self.label_likelihood(candidates)
+        joint = self.prior(candidates)
+        joint *= self.label_likelihood(candidates, self.instance_likelihood(candidates))
         if candidates.known is not None:
             joint *= candidates.is_possible
         joint /= np.maximum(joint.sum(axis=0), 1e-30)
         return joint
 
+    def p_right(self, candidates: Candidates) -> Floats:
+        """P(y = ỹ | x, ỹ), n."""
+        return np.concatenate([self.posterior(chunk)[chunk.given_entries] for chunk in candidates.chunks()])
+
     def log_odds(self, candidates: Candidates) -> Float64s:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; it still ranks rows whose probability rounds to 0 or 1."""
-        joint = self._logits(candidates).astype(np.float64)
-        joint += np.log(np.maximum(self.label_likelihood(candidates), 1e-30))
+        return np.concatenate([self._chunk_log_odds(chunk) for chunk in candidates.chunks()])
+
+    def _chunk_log_odds(self, candidates: Candidates) -> Float64s:
+        joint = self._logits(candidates)
+        likelihood = self.label_likelihood(candidates, self.instance_likelihood(candidates))
+        np.maximum(likelihood, 1e-30, out=likelihood)
         given = candidates.given_entries
-        right, joint[given] = joint[given], -np.inf
-        return np.asarray(right - logsumexp(joint, axis=0))
+        right = joint[given].astype(np.float64) + np.log(likelihood[given].astype(np.float64))
+        joint[given] = -np.inf
+        highest = joint.max(axis=0)
+        joint -= highest
+        np.exp(joint, out=joint)
+        joint *= likelihood
+        return np.asarray(right - highest - np.log(joint.sum(axis=0, dtype=np.float64)))
 
     def log_evidence(self, n: int) -> float:
         """Log marginal likelihood of the labels of ``n`` rows, up to terms that are alike for all models.
@@ -79,29 +92,30 @@ class NoiseModel:
         """
         return n * self.log_likelihood + self.transition.occam_factor
 
-    def label_likelihood(self, candidates: Candidates) -> Floats:
-        """P(ỹ | y, x) of the given ỹ for every candidate y, m x n."""
+    def label_likelihood(self, candidates: Candidates, instance: Floats | None) -> Floats:
+        """P(ỹ | y, x) of the given ỹ for every candidate y, m x n; ``instance`` is the `instance_likelihood`."""
         dtype = candidates.values.dtype
         if candidates.has_all_classes:
-            likelihood = self.transition.dense.astype(dtype)[:, candidates.given]
+            likelihood = self.transition.dense.astype(dtype).take(candidates.given, axis=1)
         elif candidates.has_dense_pairs:
             likelihood = self.transition.dense.astype(dtype).ravel()[candidates.pair_index]
         else:
             likelihood = self.transition.at(candidates.pair_keys).astype(dtype)[candidates.pair_index]
-        if self.instance_noise_rate > 0:
+        if instance is not None:
             likelihood *= 1.0 - self.instance_noise_rate
-            likelihood += self.instance_noise_rate * self.instance_likelihood(candidates)
+            likelihood += self.instance_noise_rate * instance
         return np.asarray(likelihood)
 
-    def instance_likelihood(self, candidates: Candidates) -> Floats:
-        """P(ỹ | x) of the given ỹ under instance-dependent noise, n."""
+    def instance_likelihood(self, candidates: Candidates) -> Floats | None:
+        """P(ỹ | x) of the given ỹ under instance-dependent noise, n; None if there is no such noise."""
+        if self.instance_noise_rate == 0:
+            return None
         return np.asarray(self.prior(candidates, self.sharpness)[candidates.given_entries])
 
     def _logits(self, candidates: Candidates, sharpness: float = 1.0) -> Floats:
-        scales = (sharpness * self.scales).astype(candidates.values.dtype)
-        logits = scales[0] * candidates.values[0]
-        for scale, values in zip(scales[1:], candidates.values[1:], strict=True):
-            logits += scale * values
+        values = candidates.values
+        scales = (sharpness * self.scales).astype(values.dtype)
+        logits = (scales @ values.reshape(len(values), -1)).reshape(values.shape[1:])
         logits += candidates.broadcast(self.offsets.astype(logits.dtype))
         if not candidates.has_all_classes:
             logits[candidates.weakest_entries] += np.log(candidates.n_classes - len(candidates.classes) + 1)
