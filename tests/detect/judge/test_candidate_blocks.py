@@ -5,7 +5,7 @@ import pytest
 
 from eigenclean.arrays import Ints
 from eigenclean.detect.blocks import LocalBlocks
-from eigenclean.detect.judge import candidate_blocks
+from eigenclean.detect.judge import candidate_blocks, candidates
 from eigenclean.detect.judge.candidate_blocks import CandidateBlocks, RowSample
 from eigenclean.detect.judge.candidates import Candidates
 
@@ -14,6 +14,7 @@ RNG = np.random.default_rng(0)
 HASHES = RNG.integers(0, 1 << 63, size=N, dtype=np.uint64) * np.uint64(2)
 VALUES = RNG.normal(size=(N, K))
 GIVEN = RNG.integers(0, K, N)
+BY_GIVEN = np.argsort(GIVEN, kind="stable")
 
 
 def in_blocks(order: Ints, sizes: list[int]) -> CandidateBlocks:
@@ -43,8 +44,9 @@ def test_subsamples_are_nested() -> None:
 def test_all_rows_when_there_are_no_more(sizes: list[int]) -> None:
     blocks = in_blocks(np.arange(N), sizes)
     whole = blocks.subsample(N).blocks.first()
-    np.testing.assert_array_equal(whole.values[0].T, VALUES)
-    assert not whole.is_partial
+    np.testing.assert_array_equal(whole.values[0].T, VALUES[BY_GIVEN])
+    np.testing.assert_array_equal(whole.given, GIVEN[BY_GIVEN])
+    assert whole.is_sorted and not whole.is_partial
     assert blocks.spreads == pytest.approx([VALUES.std()])
 
 
@@ -67,4 +69,32 @@ def test_spreads_are_those_of_each_view() -> None:
     assert blocks.spreads == pytest.approx([VALUES.std(), 10 * VALUES.std()])
     whole = blocks.subsample(N).blocks.first()
     for view, table in enumerate(tables):
-        np.testing.assert_array_equal(whole.values[view].T, table)
+        np.testing.assert_array_equal(whole.values[view].T, table[BY_GIVEN])
+
+
+def test_chunks_hold_all_rows_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "_CHUNK_BYTES", 70 * K * 8)
+    known = np.where(np.arange(N) % 9 == 0, GIVEN, -1)
+    whole = Candidates.from_tables([VALUES, 2 * VALUES], GIVEN).knowing(known)
+    chunks = list(whole.chunks())
+    assert [len(chunk) for chunk in chunks] == [70] * 7 + [10]
+    assert all(chunk.values.flags.c_contiguous for chunk in chunks)
+    np.testing.assert_array_equal(np.concatenate([chunk.values for chunk in chunks], axis=2), whole.values)
+    np.testing.assert_array_equal(np.concatenate([chunk.given for chunk in chunks]), GIVEN)
+    np.testing.assert_array_equal(
+        np.concatenate([chunk.known for chunk in chunks if chunk.known is not None]), known
+    )
+
+
+@pytest.mark.parametrize("chunk_rows", [N, 70])
+def test_sums_over_pairs_of_sorted_rows_are_those_of_rows_in_any_order(
+    chunk_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "_CHUNK_BYTES", chunk_rows * (K + 1) * 8)
+    given = np.where(GIVEN == 1, 3, GIVEN)  # no label of class 1
+    whole = Candidates.from_tables([np.hstack([VALUES, VALUES[:, :1]])], given)
+    expected = whole.sum_per_pair(whole.values[0])
+    found = [chunk.sum_per_pair(chunk.values[0]) for chunk in whole.by_given().chunks()]
+    assert len(found) == -(-N // chunk_rows)
+    np.testing.assert_array_equal(found[0].keys, expected.keys)
+    np.testing.assert_allclose(sum(each.counts for each in found), expected.counts, atol=1e-12)

@@ -82,6 +82,26 @@ class TestUnitRows:
         monkeypatch.setattr(unit_rows, "CACHE_LIMIT", 0)
         np.testing.assert_array_equal(directions(UnitRows.of(X, content_folds(X, 3))), kept)
 
+    @pytest.mark.parametrize("keeps", [True, False])
+    def test_rows_that_are_taken_are_not_prepared_again(self, keeps: bool) -> None:
+        folds, form = content_folds(X, 3), RowNormalizer.of(X)
+        rows, some = UnitRows(X, folds, form, keeps), np.arange(5, len(X), 4)
+        expected = directions(rows)[some]
+        taken = rows.take(some)
+        np.testing.assert_array_equal(directions(taken), expected)
+        np.testing.assert_array_equal(taken.folds, folds[some])
+        np.testing.assert_array_equal(directions(taken.take(np.array([2, 7]))), expected[[2, 7]])
+        assert ("_cache" in vars(rows)) == keeps
+
+    def test_moments_in_one_pass_are_those_of_two(self) -> None:
+        rows = UnitRows.of(X, content_folds(X, 3))
+        weight, memberships = np.linspace(0.5, 2.0, len(X)), np.eye(10, dtype=np.float32)[np.arange(len(X)) % 10]
+        second, sums, counts = np.zeros((3, 64, 64)), np.zeros((3, 10, 64)), np.zeros((3, 10))
+        rows.add_moments(second, sums, counts, memberships, weight)
+        np.testing.assert_array_equal(second, rows.second_moments(weight, 3))
+        for ours, theirs in zip((sums, counts), rows.class_sums(memberships, 3), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
     def test_a_zero_row_stays_where_it_is(self) -> None:
         rows = UnitRows.of(np.zeros((4, 3)), np.zeros(4, dtype=np.intp))
         np.testing.assert_array_equal(directions(rows), 0)

@@ -29,10 +29,15 @@ def prepare(
     n_folds: int,
     repeat: int = 0,
     groups: GroupFolds | None = None,
+    kept: Sequence[bool] | None = None,
 ) -> tuple[UnitRows, ...]:
-    """Rows prepared for each view of moments, assigned to folds by their content hashes, or by their groups."""
+    """Rows prepared for each view of moments, assigned to folds by their content hashes, or by their groups.
+
+    ``kept`` says for each view whether prepared rows are kept from one use to the next; None keeps all.
+    """
     folds = (folds_of_hashes if groups is None else groups.folds)(row_hashes, n_folds, repeat)
-    return tuple(UnitRows(features, folds, row_map) for row_map in row_maps)
+    keeps = [True] * len(row_maps) if kept is None else kept
+    return tuple(UnitRows(features, folds, row_map, keep) for row_map, keep in zip(row_maps, keeps, strict=True))
 
 
 class Moments(NamedTuple):
@@ -64,10 +69,9 @@ def add_moments(
 ) -> tuple[Moments, ...]:
     """Add the moments of a block, for each view."""
     for moments, view_rows in zip(totals, rows, strict=True):
-        view_rows.add_second_moments(moments.second, weight)
         np.add(moments.weights, np.bincount(view_rows.folds, weight, len(moments.weights)), out=moments.weights)
         memberships = _given_memberships(codes, moments.sums.shape[1], weight)
-        view_rows.add_class_sums(moments.sums, moments.counts, memberships)
+        view_rows.add_moments(moments.second, moments.sums, moments.counts, memberships, weight)
     return totals
 
 

@@ -76,15 +76,18 @@ class CandidateBlocks:
         return self.blocks.total(function, args=args)
 
     def subsample(self, at_most: int) -> "CandidateBlocks":
-        """At most so many rows, as a single block in this process; the same rows in whatever order they come."""
+        """At most so many rows, as a single block in this process; the same rows in whatever order they come.
+
+        They are sorted by their given classes.
+        """
         if self.n <= at_most:
-            return self.single(self.gathered())
+            return self.single(self.gathered().by_given())
         if self.sample is None:
-            return self.single(self.gathered().take(np.arange(at_most)))
+            return self.single(self.gathered().take(np.arange(at_most)).by_given())
         assert at_most <= MAX_SAMPLE
         rows = self.blocks.from_items(self.sample.first(at_most, len(self.blocks)))
         chosen = [block for block in self.blocks.map(Candidates.take, rows) if len(block)]
-        return self.single(Candidates.concatenate(chosen))
+        return self.single(Candidates.concatenate(chosen).by_given())
 
     @property
     def spreads(self) -> list[float]:

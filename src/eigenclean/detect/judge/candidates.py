@@ -18,7 +18,7 @@ from eigenclean.threads import in_threads
 
 MAX_DENSE_CLASSES = 200  # with more classes, tables of n x K would not fit: each row has its best candidates only
 N_CANDIDATES = 64
-_CHUNK_BYTES = 1 << 17  # of one table; several of them fit into the processor's cache
+_CHUNK_BYTES = 1 << 18  # of one table; several of them fit into the processor's cache
 _MAX_PAIR_TABLE = 1 << 25  # entries of a table of all pairs by which observed pairs are numbered
 _MAX_DENSE_PAIRS = 1 << 22  # up to so many pairs, a partial block counts them in a dense K x K table
 
@@ -36,6 +36,7 @@ class Candidates:
         n_classes: K.
         is_partial: whether this is one of several blocks, whose sums are added to those of the others.
         known: n, the right class where people have verified it, -1 elsewhere; None if nobody has.
+        is_sorted: whether rows are in the order of their given classes, which makes sums over pairs cheap.
     """
 
     classes: Ints
@@ -44,6 +45,7 @@ class Candidates:
     n_classes: int
     is_partial: bool = False
     known: Ints | None = None
+    is_sorted: bool = False
 
     @classmethod
     def of(
@@ -120,6 +122,10 @@ class Candidates:
         # An index in brackets would put the entries of a row next to each other, and slow down all sums over rows.
         return Candidates(classes, self.values.take(rows, axis=2), self.given[rows], k, known=known)
 
+    def by_given(self) -> "Candidates":
+        """The same rows in the order of their given classes, as one block that is not partial."""
+        return self if self.is_sorted else replace(self.take(np.argsort(self.given, kind="stable")), is_sorted=True)
+
     def chunks(self) -> "Iterator[Candidates]":
         """The rows in order, so few at a time that tables stay in the processor's cache.
 
@@ -133,7 +139,8 @@ class Candidates:
         for rows in row_chunks(n, row_bytes, _CHUNK_BYTES):
             values = np.ascontiguousarray(self.values[:, :, rows])
             known = None if self.known is None else self.known[rows]
-            yield Candidates(self.classes[:, rows], values, self.given[rows], k, self.is_partial, known)
+            classes, given = self.classes[:, rows], self.given[rows]
+            yield Candidates(classes, values, given, k, self.is_partial, known, self.is_sorted)
 
     def knowing(self, known: Ints) -> "Candidates":
         """The same rows, with the right classes that people have verified."""
@@ -201,10 +208,11 @@ class Candidates:
 
     def sum_per_pair(self, table: Floats) -> PairCounts:
         """Sum of an m x n table for each pair (candidate class, given class)."""
-        if self.has_all_classes:
-            given = np.zeros((len(self), self.n_classes), dtype=table.dtype)
-            given[np.arange(len(self)), self.given] = 1.0
-            return PairCounts(self.pair_keys, (table @ given).ravel().astype(np.float64))
+        if self.has_all_classes and self.is_sorted and len(self):
+            starts = np.flatnonzero(np.diff(self.given, prepend=-1))
+            sums = np.zeros((self.n_classes, self.n_classes))
+            sums[:, self.given[starts]] = np.add.reduceat(table, starts, axis=1)
+            return PairCounts(self.pair_keys, sums.ravel())
         return PairCounts(self.pair_keys, sum_by_group(self.pair_index, table, len(self.pair_keys)))
 
     @property

@@ -145,15 +145,16 @@ def newton_step(scales: Float64s, gradient: Float64s, curvature: Float64s) -> Fl
     >>> newton_step(np.array([1.0, 0.0]), np.array([0.1, -0.1]), np.array([[1.0, 0.5], [0.5, 1.0]])).round(3)
     array([1.1, 0. ])
     """
-    units = np.sqrt(np.maximum(np.diag(curvature), 1e-12))
+    units = np.sqrt(np.maximum(curvature.diagonal(), 1e-12))
     active = np.flatnonzero((scales > 0) | (gradient > 0))
     step = np.zeros_like(scales)
     if len(active):
         unit = units[active]
-        system = curvature[np.ix_(active, active)] / np.outer(unit, unit) + 1e-6 * np.eye(len(active))
+        system = curvature[active[:, None], active] / (unit[:, None] * unit)
+        system.flat[:: len(active) + 1] += 1e-6
         step[active] = np.linalg.solve(system, gradient[active] / unit) / unit
     largest = 0.5 * float((scales * units).sum()) / units
-    moved = np.maximum(scales + np.clip(step, -largest, largest), 0.0)
+    moved = np.maximum(scales + np.minimum(np.maximum(step, -largest), largest), 0.0)
     return moved if moved.any() else 0.5 * scales
 
 
@@ -195,6 +196,6 @@ def fit_noise_model(candidates: CandidateBlocks) -> NoiseModel:
 
 def trial_log_likelihood(candidates: Candidates, rate: float | None = None) -> float:
     """Mean log-likelihood that a few iterations of EM reach, from symmetric noise of this rate: compares views."""
-    blocks = CandidateBlocks.single(candidates)
+    blocks = CandidateBlocks.single(candidates.by_given())
     start = NoiseModel.symmetric(blocks.spreads, blocks.n_classes, _TRIAL_START_RATE if rate is None else rate)
     return run_em(start, blocks, _TRIAL_ITERATIONS, warmup=_TRIAL_WARMUP).log_likelihood

@@ -132,10 +132,11 @@ class JudgeFitter:
     def fit(self, repeat: int) -> FittedRepeat:
         """Fit views and noise model under one assignment of rows to folds."""
         fixed_views, fixed = self._fit_fixed_views(repeat)
-        args = (self._row_maps, self._n_folds, repeat, self._groups)
-        rows = self._features.map(prepare, self._row_hashes, args=args)
         widths = [row_map.n_columns for row_map in self._row_maps]
-        if self.n * sum(widths) * self._itemsize <= CACHE_LIMIT:
+        kept = kept_views([self.n * width * self._itemsize for width in widths], self._features.in_memory)
+        args = (self._row_maps, self._n_folds, repeat, self._groups, kept)
+        rows = self._features.map(prepare, self._row_hashes, args=args)
+        if any(kept):
             rows = rows.persist()
         moments = rows.total(
             add_moments, self._codes, self._weight, initial=partial(zero_moments, self._n_folds, self._k, widths)
@@ -186,6 +187,12 @@ class JudgeFitter:
                     f"Judge: view {asked[0]} needs all rows in memory; use --engine memory or views=linear,kernel"
                 )
             return [], features.from_items([FixedScores()] * len(features))
+        wanted = [*fitting_views(*whole.features.shape)] if names is None else [*names]
+        if whole.probabilities is not None and names is None:
+            wanted.append("probabilities")
+        wanted = [name for name in wanted if name in FIXED_VIEWS]
+        if not wanted:
+            return [], features.from_items([FixedScores()] * len(features))
         hashes = content_hash(whole.features)
         folds = self._assign(hashes, self._n_folds, repeat)
         order = canonical_order(hashes, whole.codes)
@@ -199,14 +206,27 @@ class JudgeFitter:
             RowNormalizer.of(whole.features) if self.base is None else self.base,
             None if whole.probabilities is None else whole.probabilities[order],
         )
-        wanted = [*fitting_views(*whole.features.shape)] if names is None else [*names]
-        if whole.probabilities is not None and names is None:
-            wanted.append("probabilities")
-        views = [FIXED_VIEWS[name].fit(labelled) for name in wanted if name in FIXED_VIEWS]
+        views = [FIXED_VIEWS[name].fit(labelled) for name in wanted]
         nested = bool(self._row_maps) and self._k <= MAX_DENSE_CLASSES
         scores = FixedScores.of(views, whole.features, folds, nested, whole.probabilities)
         chunks = row_chunks(len(folds), 1, block_rows(whole.features))
         return views, features.from_items([scores.take(chunk) for chunk in chunks])
+
+
+def kept_views(sizes: Sequence[int], in_memory: bool) -> list[bool]:
+    """Of which views prepared rows are kept, given their bytes: up to `CACHE_LIMIT`, the last ones first.
+
+    The last one is the kernel, whose rows cost most. Rows that are not in memory would have to be kept as well, so
+    then it is all or nothing.
+
+    >>> kept_views([1 << 29, 1 << 28], in_memory=True), kept_views([1 << 29, 1 << 28], in_memory=False)
+    ([False, True], [False, False])
+    """
+    free, kept = CACHE_LIMIT, [False] * len(sizes)
+    for view in reversed(range(len(sizes))):
+        kept[view] = sizes[view] <= free
+        free -= sizes[view] if kept[view] else 0
+    return kept if in_memory or all(kept) else [False] * len(sizes)
 
 
 def _take(

@@ -12,6 +12,7 @@ from eigenclean.detect.judge.unit_rows import RowMap
 MAX_STANDARDISED = 2048  # columns, as for rows of unit length
 _CLIP = 8.0  # standard deviations: one absurd value must not take the whole second moment
 _CHUNK_BYTES = 1 << 22
+_CACHED_BYTES = 1 << 18  # rows that stay in the processor's cache from one step to the next
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,18 @@ class StandardizedColumns:
 
     def apply(self, features: Array, rows: Ints | None = None) -> Floats:
         """Standardise all rows, or these ``rows``."""
-        dtype = working_dtype(features.dtype)
-        block = features if rows is None else features[rows]
-        standardized = (block.astype(np.float64) - self.means) / self.deviations
-        return np.clip(standardized, -_CLIP, _CLIP).astype(dtype, copy=False)
+        n, dtype = len(features) if rows is None else len(rows), working_dtype(features.dtype)
+        out = np.empty((n, self.n_columns), dtype)
+        means, deviations = self.means.astype(dtype), self.deviations.astype(dtype)
+        rest = None if dtype == np.float64 else (self.means - means).astype(dtype)
+        for chunk in row_chunks(n, out.itemsize * self.n_columns, _CACHED_BYTES):
+            block = out[chunk]
+            np.subtract(features[chunk if rows is None else rows[chunk]], means, out=block, dtype=dtype)
+            if rest is not None:  # what is lost of a large mean in float32
+                block -= rest
+            block /= deviations
+            np.clip(block, -_CLIP, _CLIP, out=block)
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,7 +120,8 @@ class RowNormalizer:
         for chunk in row_chunks(n, features.shape[1] * dtype.itemsize, _CHUNK_BYTES):
             block = features[chunk if rows is None else rows[chunk]].astype(dtype, copy=False)
             if self.take_roots:
-                block = np.copysign(np.sqrt(np.abs(block)), block)
+                signed = np.min(block, initial=0) < 0  # never in fit
+                block = np.copysign(np.sqrt(np.abs(block)), block) if signed else np.sqrt(block)
             if block.shape[1] > MAX_COLUMNS:
                 block = hash_columns(block)
             length = np.sqrt(np.vecdot(block, block))
@@ -187,11 +188,13 @@ class UnitRows:
         features: the rows as they are given.
         folds: the fold of each row.
         normalizer: how a row is normalised.
+        keeps: whether normalised rows are kept for the next use, if they are not too large.
     """
 
     features: Array
     folds: Ints
     normalizer: RowMap
+    keeps: bool = True
 
     @classmethod
     def of(cls, features: Array, folds: Ints, normalizer: RowMap | None = None) -> "UnitRows":
@@ -218,8 +221,18 @@ class UnitRows:
             yield fold, rows, block
 
     def take(self, rows: Ints) -> "UnitRows":
-        """These rows."""
-        return UnitRows(self.features[rows], self.folds[rows], self.normalizer)
+        """These rows, each at most once; what was kept of them is not computed again."""
+        if "_cache" not in vars(self) or not self._fits_cache:
+            return UnitRows(self.features[rows], self.folds[rows], self.normalizer)
+        taken = UnitRows(self.features[:0], self.folds[rows], self.normalizer)  # only the kept rows are needed
+        numbers = np.full(len(self), -1)
+        numbers[rows] = np.arange(len(rows))
+        chosen = [
+            (fold, numbers[index], block) for (fold, index), block in zip(self._chunks, self._cache, strict=True)
+        ]
+        vars(taken)["_chunks"] = [(fold, index[index >= 0]) for fold, index, _ in chosen]
+        vars(taken)["_cache"] = [block[index >= 0] for _, index, block in chosen]
+        return taken
 
     @cached_property
     def _chunks(self) -> list[tuple[int, Ints]]:
@@ -229,7 +242,7 @@ class UnitRows:
 
     @property
     def _fits_cache(self) -> bool:
-        return self.dtype.itemsize * len(self.features) * self.n_columns <= CACHE_LIMIT
+        return self.keeps and self.dtype.itemsize * len(self.features) * self.n_columns <= CACHE_LIMIT
 
     @cached_property
     def _cache(self) -> list[Floats]:
@@ -244,9 +257,7 @@ class UnitRows:
     def add_second_moments(self, totals: Float64s, weight: Float64s | None) -> None:
         """Add Σ w z zᵀ of each fold to ``totals``, in place."""
         for fold, rows, block in self.blocks():
-            if weight is not None:
-                block = block * np.sqrt(weight[rows]).astype(block.dtype)[:, None]
-            totals[fold] += block.T @ block
+            _add_second_moment(totals[fold], block, None if weight is None else weight[rows])
 
     def class_sums(self, memberships: Floats | csr_array, n_folds: int) -> tuple[Float64s, Float64s]:
         """Σ r z (folds x K x d) and Σ r (folds x K) for soft class memberships r, n x K, dense or sparse."""
@@ -258,6 +269,28 @@ class UnitRows:
     def add_class_sums(self, sums: Float64s, counts: Float64s, memberships: Floats | csr_array) -> None:
         """Add Σ r z to ``sums`` and Σ r to ``counts``, in place."""
         for fold, rows, block in self.blocks():
-            selected = memberships[rows]
-            sums[fold] += selected.T.astype(block.dtype) @ block
-            counts[fold] += selected.sum(axis=0, dtype=np.float64)
+            _add_sums(sums[fold], counts[fold], block, memberships[rows])
+
+    def add_moments(
+        self,
+        second: Float64s,
+        sums: Float64s,
+        counts: Float64s,
+        memberships: Floats | csr_array,
+        weight: Float64s | None,
+    ) -> None:
+        """The same as `add_second_moments` and `add_class_sums`, but rows are normalised only once."""
+        for fold, rows, block in self.blocks():
+            _add_second_moment(second[fold], block, None if weight is None else weight[rows])
+            _add_sums(sums[fold], counts[fold], block, memberships[rows])
+
+
+def _add_second_moment(total: Float64s, block: Floats, weight: Float64s | None) -> None:
+    if weight is not None:
+        block = block * np.sqrt(weight).astype(block.dtype)[:, None]
+    total += block.T @ block
+
+
+def _add_sums(sums: Float64s, counts: Float64s, block: Floats, memberships: Floats | csr_array) -> None:
+    sums += memberships.T.astype(block.dtype) @ block
+    counts += memberships.sum(axis=0, dtype=np.float64)
