@@ -203,7 +203,7 @@ class Candidates:
     def sum_per_class(self, table: Floats) -> Float64s:
         """Sum of an m x n table over the rows, for each class."""
         if self.has_all_classes:
-            return table.sum(axis=1).astype(np.float64)
+            return np.asarray(table.sum(axis=1), dtype=np.float64)
         return sum_by_group(self.classes, table, self.n_classes)
 
     def sum_per_pair(self, table: Floats) -> PairCounts:
