@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenclean_lab.bench.annotators import crowds, run
+from eigenclean_lab.bench.annotators import crowds, intervals, run
 from eigenclean_lab.cli.bench import bench
 
 
@@ -51,3 +51,25 @@ def test_a_quick_run() -> None:
     assert result.exit_code == 0
     (crowd,) = json.loads(result.stdout)["crowds"]
     assert crowd["consensus"] > crowd["labels_alone"] > crowd["majority"]
+
+
+def test_intervals_hold_where_errors_are_independent_only() -> None:
+    alone, together = (intervals.measure(1000, shared, 2) for shared in (0.0, 0.5))
+    assert alone.coverage == 1.0 and together.coverage < 0.5 and together.bias > 0.01
+    assert alone.same_error == pytest.approx(1.0, abs=0.3) and together.same_error > 2
+    assert alone.measured == 6
+
+
+def test_the_page_shows_the_intervals() -> None:
+    root = Path(__file__).resolve().parents[3]
+    results = json.loads((root / "results" / intervals.FILE).read_text(encoding="utf-8"))
+    page = (root / "docs" / "howto" / "annotators.md").read_text(encoding="utf-8").splitlines()
+    assert [row for row in intervals.page_rows(results) if row not in page] == []
+
+
+def test_the_command_simulates_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "SIZES", (300,))
+    shown = CliRunner().invoke(bench, ["annotators", "--intervals", "--out", str(tmp_path)])
+    assert shown.exit_code == 0 and "hold the quality" in shown.output
+    assert len(json.loads((tmp_path / intervals.FILE).read_text())["rows"]) == 4
+    assert json.loads(CliRunner().invoke(bench, ["annotators", "--intervals", "--quick", "--json"]).output)["rows"]

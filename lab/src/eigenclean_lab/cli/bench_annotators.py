@@ -14,6 +14,9 @@ def bench_annotators(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for bench_annotators.json.")] = Path("results"),
     data: Data = None,
     seed: o.Seed = 0,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Only simulate whether intervals of the quality hold it.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Digits only; saves nothing.")] = False,
     json: o.Json = False,
 ) -> None:
@@ -28,6 +31,9 @@ def bench_annotators(
 
     if not quick:
         make_folder(out)
+    if intervals:
+        _measure_intervals(out, quick, json)
+        return
     with working():
         measured = run(data_folder(data), seed=seed, quick=quick)
     record = facts(measured)
@@ -49,3 +55,21 @@ def bench_annotators(
                 say(f"{each.crowd}: {each.note}")
     if not quick and any(each.passed is False for each in measured):
         raise typer.Exit(1)
+
+
+def _measure_intervals(out: Path, quick: bool, json: bool) -> None:
+    from eigenclean.files import write_json
+    from eigenclean_lab.bench.annotators.intervals import FILE, facts, run
+
+    with working():
+        rows = run(repeats=1 if quick else 10)
+    if not quick:
+        write_json(out / FILE, facts(rows))
+    if json:
+        print_json(facts(rows))
+        return
+    shown = table(None, "rows", "errors made together", "intervals", "hold the quality", "bias", "width")
+    for each in rows:
+        numbers = (each.shared, each.measured, each.coverage, each.bias, each.width)
+        shown.add_row(str(each.n), *(f"{number:g}" for number in numbers))
+    console.print(shown)
