@@ -68,8 +68,9 @@ def test_the_page_shows_the_intervals() -> None:
 
 
 def test_the_command_simulates_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "SIZES", (300,))
+    monkeypatch.setattr(intervals, "SIZES", (200,))
+    monkeypatch.setattr(intervals, "SHARED", (0.0,))
     shown = CliRunner().invoke(bench, ["annotators", "--intervals", "--out", str(tmp_path)])
     assert shown.exit_code == 0 and "hold the quality" in shown.output
-    assert len(json.loads((tmp_path / intervals.FILE).read_text())["rows"]) == 4
+    assert len(json.loads((tmp_path / intervals.FILE).read_text())["rows"]) == 1
     assert json.loads(CliRunner().invoke(bench, ["annotators", "--intervals", "--quick", "--json"]).output)["rows"]

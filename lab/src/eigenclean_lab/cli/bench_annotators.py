@@ -62,7 +62,7 @@ def _measure_intervals(out: Path, quick: bool, json: bool) -> None:
     from eigenclean_lab.bench.annotators.intervals import FILE, facts, run
 
     with working():
-        rows = run(repeats=1 if quick else 10)
+        rows = run(repeats=1 if quick else 5)
     if not quick:
         write_json(out / FILE, facts(rows))
     if json:

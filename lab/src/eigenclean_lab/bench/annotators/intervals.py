@@ -1,8 +1,9 @@
 """Whether the intervals of the quality of annotators hold it: annotators who err alone, or together.
 
-P(y | x) is known exactly here, so that nothing but the errors of the annotators can be wrong with the model. A
-share of the errors is made together: on the same rows, with the same wrong label, by each annotator with
-probability one half. The model takes errors for independent, given the right label.
+P(y | x) is given as probabilities of a model that knows it exactly, so that nothing but the errors of the
+annotators can be wrong with the model. A share of the errors is made together: on the same rows, with the same
+wrong label, by each annotator with probability one half. The model takes errors for independent, given the right
+label.
 """
 
 from dataclasses import asdict, dataclass
@@ -10,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenclean import Evidence
 from eigenclean.arrays import Float64s, Ints
-from eigenclean.detect.annotators.model import AnnotatorModel
-from eigenclean.detect.annotators.quality import AnnotatorQuality
+from eigenclean.detect import judge_annotations
 from eigenclean.evidence import Annotations
 from eigenclean_lab.store import today
 
@@ -76,7 +77,9 @@ def measure(n: int, shared: float, repeats: int) -> Coverage:
     for seed in range(repeats):
         probabilities, right, labels = simulate(n, shared, seed)
         names = [f"rater {number}" for number in range(len(RATES))]
-        quality = AnnotatorQuality.of(AnnotatorModel.fit(Annotations.from_matrix(labels, names), probabilities))
+        given = Annotations.from_matrix(labels, names)
+        evidence = Evidence(np.arange(n), given.majority, probabilities=probabilities, annotations=given)
+        quality = judge_annotations(evidence).quality
         actual = (labels == right[:, None]).mean(axis=0)
         held += ((quality.low <= actual) & (actual <= quality.high)).tolist()
         bias += (quality.quality - actual).tolist()
@@ -102,7 +105,7 @@ def same_error_ratio(labels: Ints, right: Ints) -> float:
     return seen / max(expected, 1e-300)
 
 
-def run(repeats: int = 10) -> list[Coverage]:
+def run(repeats: int = 5) -> list[Coverage]:
     """All sizes and shares."""
     return [measure(n, shared, repeats) for n in SIZES for shared in SHARED]
 
