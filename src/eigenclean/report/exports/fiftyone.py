@@ -1,6 +1,7 @@
 """Labels for FiftyOne: the ``labels.json`` of its ``FiftyOneImageClassificationDataset``."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ def to_fiftyone(rows: Rows, path: Path) -> None:
             "--images"
         )
     labels = {file.resolve().as_posix(): _classification(row) for row, file in zip(rows, files, strict=True)}
-    write_text(path, json.dumps({"classes": rows.classes, "labels": labels}, ensure_ascii=False, indent=1) + "\n")
+    content = {"classes": rows.classes, "labels": labels}
+    write_text(path, json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def _classification(row: dict[str, Any]) -> dict[str, Any]:
@@ -30,8 +32,13 @@ def _classification(row: dict[str, Any]) -> dict[str, Any]:
         "attributes": {
             "eigenclean_id": str(row["id"]),
             "is_label_issue": row["is_label_issue"],
-            "mistakenness": 1.0 - row["label_score"],
+            "mistakenness": _number(1.0 - row["label_score"]),
             "suggested_label": str(row["suggested_label"]),
-            "suggested_confidence": row["suggested_confidence"],
+            "suggested_confidence": _number(row["suggested_confidence"]),
         },
     }
+
+
+def _number(value: float) -> float | None:
+    """None for NaN, which JSON does not know."""
+    return value if math.isfinite(value) else None

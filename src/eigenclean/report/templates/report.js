@@ -74,7 +74,8 @@ function setUpMap(host, data) {
     update();
     if (marks === null) return "The list shows all suspects again.";
     const listed = chosen.reduce((n, mark) => n + mark, 0);
-    return `The list below shows ${listed === 1 ? "1 of them" : `${count(listed)} of them`}.`;
+    const more = listed < map.points.count(marks).suspects ? ", because it has the worst alone; `eigenclean review` has all" : "";
+    return `The list below shows ${count(listed)} of them${more}.`;
   };
   const onPick = (point) => { const marks = new Uint8Array(data.n_points); marks[point] = 1; map.select(marks); };
   const map = new SampleMap(host, data, { labels: data.labels, describe, onSelect, onPick, scrolls: true });
