@@ -189,6 +189,25 @@ def test_a_lasso_on_the_map_filters_the_list(open_report: Callable[..., Watched]
     expect(visible).to_have_count(60)
 
 
+def test_the_map_has_the_colours_of_the_page(open_report: Callable[..., Watched], make: Make) -> None:
+    verdict = make(n=100)
+    page = open_report(verdict, _everything(verdict), color_scheme="light").page
+    corner = """() => {
+      const canvas = document.querySelector("#plane canvas"), copy = document.createElement("canvas");
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      return "rgb(" + context.getImageData(2, 2, 1, 1).data.slice(0, 3).join(", ") + ")";
+    }"""
+    card = "getComputedStyle(document.querySelector('.map-frame')).backgroundColor"
+    light = page.evaluate(corner)
+    assert light == page.evaluate(card)
+    page.get_by_role("button", name="light and dark").click()
+    assert light != page.evaluate(corner) == page.evaluate(card)
+    page.emulate_media(media="print")
+    page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.evaluate(corner) == light
+
+
 def test_a_map_that_cannot_be_read_leaves_the_rest_of_the_page(
     open_report: Callable[..., Watched], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,8 @@ def test_hostile_strings_run_nothing(mails: Path, look: Look, tmp_path: Path) ->
     page.keyboard.press("a")
     judged(page, 1)
     page.keyboard.press("g")
+    page.keyboard.press("l")
+    expect(page.locator(".map-classes")).to_contain_text("<script>alert(1)</script>")
     assert page.locator("img, [onerror], [onmouseover]").count() == 0
     assert page.locator("script").count() == 2
     assert "<script>alert(1)</script>" in page.locator("body").inner_text()

@@ -25,8 +25,8 @@ export class SampleMap {
     this.painter = new Painter(this.canvas);
     setUpGestures(this.canvas, this);
     new ResizeObserver(() => this.#resize()).observe(this.canvas);
-    const repaint = () => { this.palette = null; this.draw(); };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+    const repaint = () => { this.palette = null; this.#paint(); }; // now, because a printer does not wait for a frame
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", repaint);
     new MutationObserver(repaint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 
