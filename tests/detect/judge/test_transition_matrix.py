@@ -1,5 +1,7 @@
 """The transition matrix: sums of pairs, estimates from counts, and the strength of the prior."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,13 +15,13 @@ from eigenclean.detect.judge.transition_matrix import (
     PairCounts,
     Strengths,
     TransitionMatrix,
-    all_pair_keys,
+    all_pairs,
 )
 
 
 def from_matrix(matrix: Array, n: float = 1e6) -> TransitionMatrix:
     """Estimated from exact counts of ``n`` samples of each class."""
-    return TransitionMatrix.from_counts(PairCounts(all_pair_keys(len(matrix)), n * matrix.ravel()), len(matrix))
+    return TransitionMatrix.from_counts(PairCounts(all_pairs(len(matrix)).keys, n * matrix.ravel()), len(matrix))
 
 
 def test_counts_over_different_pairs_add_up_like_dense_matrices() -> None:
@@ -36,7 +38,7 @@ def test_counts_over_different_pairs_add_up_like_dense_matrices() -> None:
 
 
 def test_adding_in_place_needs_the_very_same_keys() -> None:
-    keys = all_pair_keys(2)
+    keys = all_pairs(2).keys
     total = PairCounts(keys, np.ones(4))
     counts = total.counts
     total += PairCounts(keys, np.ones(4))
@@ -53,6 +55,33 @@ def test_many_counts_outweigh_the_prior() -> None:
     assert transition.noise_rate == pytest.approx((0.3 + 0.0 + 0.6) / 3)
 
 
+@pytest.mark.parametrize("n_pairs", [2500, 400])
+def test_entries_of_its_own_pairs_need_no_search(n_pairs: int) -> None:
+    rng = np.random.default_rng(0)
+    keys = all_pairs(50).keys if n_pairs == 2500 else np.sort(rng.choice(2500, n_pairs, replace=False))
+    matrix = TransitionMatrix.from_counts(PairCounts(keys, rng.random(n_pairs) ** 9), 50)
+    np.testing.assert_allclose(matrix.at(keys), matrix.at(keys.copy()), rtol=1e-12)
+    np.testing.assert_allclose(matrix.dense.ravel()[keys], matrix.at(keys), rtol=1e-12)
+
+
+def test_another_process_gets_equal_entries() -> None:
+    layout, counts = all_pairs(4), np.random.default_rng(0).random(16)
+    matrix = TransitionMatrix.from_counts(PairCounts(layout.keys, counts, layout), 4)
+    again = pickle.loads(pickle.dumps(matrix))
+    assert again.pairs.keys is layout.keys
+    np.testing.assert_array_equal(again.dense, matrix.dense)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(PairCounts(np.arange(3), counts[:3]))).keys, [0, 1, 2])
+
+
+def test_many_tiny_errors_are_summed_without_a_logarithm_of_each() -> None:
+    rng = np.random.default_rng(0)
+    counts = 1e-3 * rng.random((300, 300)) + 50.0 * np.eye(300)
+    matrix = TransitionMatrix.from_counts(PairCounts(all_pairs(300).keys, counts.ravel()), 300)
+    errors, start = matrix.errors, 0.3 / 299
+    assert len(errors) % 32
+    assert matrix._log_rising(start) == pytest.approx(-float(np.log1p(errors / start).sum()), rel=1e-12)
+
+
 def test_without_counts_the_prior_remains() -> None:
     np.testing.assert_allclose(TransitionMatrix.symmetric(4, 0.2).to_dense(), 0.8 * np.eye(4) + 0.05)
     pairs = PairCounts(np.array([0, 5]), np.array([8.0, 2.0]))  # (0, 0) and (1, 2)
@@ -65,7 +94,7 @@ def test_estimates_are_counts_with_pseudo_counts() -> None:
     """Posterior means of a Beta and a Dirichlet distribution, written out for one class."""
     counts = np.array([[80.0, 15.0, 5.0], [1.0, 90.0, 9.0], [0.0, 0.0, 100.0]])
     strengths = Strengths(rates=6.0, targets=4.0)
-    matrix = TransitionMatrix.from_counts(PairCounts(all_pair_keys(3), counts.ravel()), 3, strengths)
+    matrix = TransitionMatrix.from_counts(PairCounts(all_pairs(3).keys, counts.ravel()), 3, strengths)
     assert matrix.rate == pytest.approx(0.1)
     rate = (20 + 6) / (100 + 6 / 0.1)
     expected = [1 - rate, rate * (15 + 2) / (20 + 4), rate * (5 + 2) / (20 + 4)]
@@ -98,7 +127,7 @@ class TestEmpiricalBayes:
         rng = np.random.default_rng(0)
         for _ in range(3):
             counts = np.stack([rng.multinomial(2000, row) for row in 0.8 * np.eye(8) + 0.2 / 8])
-            matrix = TransitionMatrix.from_counts(PairCounts(all_pair_keys(8), counts.ravel().astype(float)), 8)
+            matrix = TransitionMatrix.from_counts(PairCounts(all_pairs(8).keys, counts.ravel().astype(float)), 8)
             assert min(matrix.strengths) >= 80
             np.testing.assert_allclose(matrix.to_dense(), 0.8 * np.eye(8) + 0.2 / 8, atol=0.015)
 
@@ -146,7 +175,7 @@ class TestOccamFactor:
     def test_is_the_marginal_likelihood_over_the_likelihood(self, k: int, strengths: Strengths | None) -> None:
         rng = np.random.default_rng(k)
         counts = 40 * rng.random((k, k)) ** 3 + 100 * np.eye(k)
-        matrix = TransitionMatrix.from_counts(PairCounts(all_pair_keys(k), counts.ravel()), k, strengths)
+        matrix = TransitionMatrix.from_counts(PairCounts(all_pairs(k).keys, counts.ravel()), k, strengths)
         assert matrix.occam_factor <= 0
         assert matrix.occam_factor == pytest.approx(self.by_loops(matrix, counts), rel=1e-6, abs=1e-5)
 
@@ -155,7 +184,7 @@ class TestOccamFactor:
         counts[0, 1], counts[2, 3], counts[2, 0] = 7, 3, 1
         keys = np.flatnonzero(counts)
         sparse = TransitionMatrix.from_counts(PairCounts(keys, counts.ravel()[keys]), 4)
-        dense = TransitionMatrix.from_counts(PairCounts(all_pair_keys(4), counts.ravel()), 4)
+        dense = TransitionMatrix.from_counts(PairCounts(all_pairs(4).keys, counts.ravel()), 4)
         assert sparse.strengths == dense.strengths
         assert sparse.occam_factor == pytest.approx(dense.occam_factor)
         np.testing.assert_allclose(sparse.to_dense(), dense.to_dense())
@@ -174,7 +203,7 @@ class TestOccamFactor:
 )
 def test_any_counts_give_distributions(counts: Array, rates: float, targets: float) -> None:
     for strengths in (None, Strengths(rates, targets)):
-        matrix = TransitionMatrix.from_counts(PairCounts(all_pair_keys(4), counts.ravel()), 4, strengths)
+        matrix = TransitionMatrix.from_counts(PairCounts(all_pairs(4).keys, counts.ravel()), 4, strengths)
         dense = matrix.to_dense()
         assert (dense > 0).all()
         np.testing.assert_allclose(dense.sum(axis=1), 1)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from eigenclean.arrays import Bools, Float64s, Floats, Ints, row_chunks
 from eigenclean.detect.judge.discriminants import Discriminants
-from eigenclean.detect.judge.transition_matrix import PairCounts, all_pair_keys
+from eigenclean.detect.judge.transition_matrix import PairCounts, PairLayout, all_pairs
 from eigenclean.detect.judge.unit_rows import UnitRows
 from eigenclean.threads import in_threads
 
@@ -198,13 +198,22 @@ class Candidates:
 
     def broadcast(self, per_class: Floats) -> Floats:
         """A value per class in a shape that broadcasts against m x n tables: K x 1 or m x n."""
-        return np.asarray(per_class[:, None] if self.has_all_classes else per_class[self.classes])
+        return np.asarray(per_class[:, None] if self.has_all_classes else per_class.take(self._class_index))
 
     def sum_per_class(self, table: Floats) -> Float64s:
         """Sum of an m x n table over the rows, for each class."""
         if self.has_all_classes:
             return np.asarray(table.sum(axis=1), dtype=np.float64)
-        return sum_by_group(self.classes, table, self.n_classes)
+        return sum_by_group(self._class_index, table, self.n_classes)
+
+    @property
+    def _class_index(self) -> Ints:
+        """The classes in the type of an index; kept unless this is one of the blocks of all rows."""
+        return self.classes.astype(np.intp) if self.is_partial else self._kept_class_index
+
+    @cached_property
+    def _kept_class_index(self) -> Ints:
+        return self.classes.astype(np.intp)
 
     def sum_per_pair(self, table: Floats) -> PairCounts:
         """Sum of an m x n table for each pair (candidate class, given class)."""
@@ -212,8 +221,9 @@ class Candidates:
             starts = np.flatnonzero(np.diff(self.given, prepend=-1))
             sums = np.zeros((self.n_classes, self.n_classes))
             sums[:, self.given[starts]] = np.add.reduceat(table, starts, axis=1)
-            return PairCounts(self.pair_keys, sums.ravel())
-        return PairCounts(self.pair_keys, sum_by_group(self.pair_index, table, len(self.pair_keys)))
+            return PairCounts(self.pair_keys, sums.ravel(), self._pair_layout)
+        counts = sum_by_group(self.pair_index, table, len(self.pair_keys))
+        return PairCounts(self.pair_keys, counts, self._pair_layout)
 
     @property
     def has_dense_pairs(self) -> bool:
@@ -223,12 +233,20 @@ class Candidates:
     @property
     def pair_keys(self) -> NDArray[np.int64]:
         """The pairs (candidate class, given class) that are summed over, as class·K + given, sorted."""
-        return all_pair_keys(self.n_classes) if self.has_dense_pairs else self._observed_pairs[0]
+        return self._pair_layout.keys
 
     @property
     def pair_index(self) -> Ints:
         """Index of each entry of an m x n table in the `pair_keys`."""
         return self._pairs() if self.has_dense_pairs else self._observed_pairs[1]
+
+    @property
+    def _pair_layout(self) -> PairLayout:
+        return all_pairs(self.n_classes) if self.has_dense_pairs else self._observed_layout
+
+    @cached_property
+    def _observed_layout(self) -> PairLayout:
+        return PairLayout(self._observed_pairs[0], self.n_classes)
 
     @cached_property
     def _observed_pairs(self) -> tuple[NDArray[np.int64], Ints]:

@@ -68,8 +68,14 @@ def _chunk_statistics(candidates: Candidates, model: NoiseModel, with_pairs: boo
 
 
 def _derivatives(values: Floats, prior: Floats, posterior: Floats) -> tuple[Float64s, Float64s]:
-    """Gradient and curvature: scalar products in the precision of the values, as a Newton step needs few digits."""
+    """Gradient and curvature, in the precision of the values: a Newton step needs few digits."""
     n_views, difference = len(values), posterior - prior
+    if n_views > 2:
+        flat, products = values.reshape(n_views, -1), values * prior
+        sums = products.sum(axis=1)
+        squares = products.reshape(n_views, -1) @ flat.T - sums @ sums.T
+        return (flat @ difference.ravel()).astype(np.float64), squares.astype(np.float64)
+    # For one or two views scalar products are faster than products of matrices.
     gradient, curvature = np.empty(n_views), np.empty((n_views, n_views))
     means = np.empty((n_views, prior.shape[1]), dtype=prior.dtype)
     for view, scores in enumerate(values):

@@ -90,7 +90,7 @@ def overall_transition(fits: Sequence[FittedRepeat], k: int) -> TransitionMatrix
     """The transition matrix of the rows with all kinds of noise, from the mean of the expected counts."""
     pairs = [fit.repeat.model.pair_counts(fit.candidates) for fit in fits]
     total = sum(pairs[1:], start=pairs[0])
-    return TransitionMatrix.from_counts(PairCounts(total.keys, total.counts / len(fits)), k)
+    return TransitionMatrix.from_counts(PairCounts(total.keys, total.counts / len(fits), total.layout), k)
 
 
 def together(*candidates: Candidates) -> tuple[Candidates, ...]:

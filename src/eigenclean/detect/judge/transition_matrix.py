@@ -8,7 +8,7 @@ marginal likelihood (empirical Bayes): T has structure only where the counts hav
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,53 @@ from eigenclean.arrays import Float64s, Ints
 # Strengths of the prior that are compared, in errors; under the last one all rates are equal.
 STRENGTHS = (0.3, 1.0, 3.0, 6.0, 10.0, 20.0, 40.0, 80.0, 160.0, 1e4)
 _TINY_ERRORS, _SMALL_START = 1e-3, 0.05
+_FACTORS = 32  # of a product of numbers up to 1e6 that stays finite
 _MIN_RATE = 1e-4  # of the prior: with a rate of 0 a class could never be seen to have errors
+
+
+@dataclass(frozen=True, eq=False)
+class PairLayout:
+    """Which pairs (right class, given class) are counted, and what is needed of them for every new count.
+
+    Attributes:
+        keys: the pairs as right·K + given, sorted.
+        n_classes: K.
+    """
+
+    keys: NDArray[np.int64]
+    n_classes: int
+
+    @cached_property
+    def right(self) -> Ints:
+        """The right class of each pair."""
+        return np.asarray(self.keys // self.n_classes)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The number of pairs of each right class."""
+        return np.bincount(self.right, minlength=self.n_classes)
+
+    @cached_property
+    def same(self) -> Ints:
+        """Which pairs have twice the same class."""
+        return np.flatnonzero(self.keys == self.right * (self.n_classes + 1))
+
+    @cached_property
+    def wrong(self) -> Ints:
+        """Which pairs have different classes."""
+        is_wrong = np.ones(len(self.keys), dtype=bool)
+        is_wrong[self.same] = False
+        return np.flatnonzero(is_wrong)
+
+    @cached_property
+    def wrong_keys(self) -> NDArray[np.int64]:
+        """The keys of the pairs of different classes."""
+        return self.keys[self.wrong]
+
+    @cached_property
+    def wrong_right(self) -> Ints:
+        """The right class of the pairs of different classes."""
+        return np.asarray(self.right[self.wrong])
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +75,7 @@ class PairCounts:
     Attributes:
         keys: the pairs as right·K + given, sorted.
         counts: one number per pair.
+        layout: of the keys, if it is known.
 
     >>> first = PairCounts(np.array([1, 5]), np.array([2.0, 3.0]))
     >>> second = PairCounts(np.array([5, 7]), np.array([1.0, 1.0]))
@@ -38,6 +85,20 @@ class PairCounts:
 
     keys: NDArray[np.int64]
     counts: Float64s
+    layout: PairLayout | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        layout = self.layout
+        is_complete = layout is not None and layout.keys is self.keys and len(self.keys) == layout.n_classes**2
+        if layout is not None and is_complete:  # cheaper to compute again than to send
+            return {"n_classes": layout.n_classes, "counts": self.counts}
+        return {"keys": self.keys, "counts": self.counts, "layout": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "n_classes" in state:
+            layout = all_pairs(state["n_classes"])
+            state = {"keys": layout.keys, "counts": state["counts"], "layout": layout}
+        self.__dict__.update(state)
 
     @classmethod
     def empty(cls) -> "PairCounts":
@@ -52,18 +113,18 @@ class PairCounts:
 
     def __add__(self, other: "PairCounts") -> "PairCounts":
         if self.keys is other.keys or np.array_equal(self.keys, other.keys):
-            return PairCounts(self.keys, self.counts + other.counts)
+            return PairCounts(self.keys, self.counts + other.counts, self.layout)
         keys, index = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([self.counts, other.counts]), len(keys))
         return PairCounts(keys, counts.astype(np.float64, copy=False))
 
 
 @lru_cache(maxsize=2)
-def all_pair_keys(k: int) -> NDArray[np.int64]:
-    """The keys of all pairs of ``k`` classes; the same read-only array every time, so that ``is`` compares it."""
+def all_pairs(k: int) -> PairLayout:
+    """All pairs of ``k`` classes; the same read-only keys every time, so that ``is`` compares them."""
     keys = np.arange(k * k)
     keys.setflags(write=False)
-    return keys
+    return PairLayout(keys, k)
 
 
 class Strengths(NamedTuple):
@@ -91,6 +152,7 @@ class TransitionMatrix:
         totals: expected number of samples of each right class, K.
         rate: the overall noise rate, around which those of the classes vary.
         strengths: of the prior.
+        pairs: the counts that it was estimated from, with the pairs of equal classes; None if there are none.
     """
 
     keys: NDArray[np.int64]
@@ -98,6 +160,7 @@ class TransitionMatrix:
     totals: Float64s
     rate: float
     strengths: Strengths = STRONGEST
+    pairs: PairCounts | None = None
 
     @classmethod
     def symmetric(cls, k: int, rate: float) -> "TransitionMatrix":
@@ -112,12 +175,12 @@ class TransitionMatrix:
     @classmethod
     def from_counts(cls, pairs: PairCounts, k: int, strengths: Strengths | None = None) -> "TransitionMatrix":
         """Estimate from expected counts; without ``strengths``, those under which the counts are most likely."""
-        right, given = np.divmod(pairs.keys, k)
-        wrong = right != given
-        keys, errors = pairs.keys[wrong], pairs.counts[wrong]
-        totals = np.bincount(right, pairs.counts, k).astype(np.float64, copy=False)
+        layout = pairs.layout or PairLayout(pairs.keys, k)
+        errors = pairs.counts[layout.wrong]
+        totals = np.bincount(layout.right, pairs.counts, k).astype(np.float64, copy=False)
         rate = min(max(float(errors.sum()) / max(float(totals.sum()), 1e-300), _MIN_RATE), 1.0 - _MIN_RATE)
-        flat = cls(keys, errors, totals, rate)
+        pairs = replace(pairs, layout=layout)
+        flat = cls(layout.wrong_keys, errors, totals, rate, pairs=pairs)
         return flat if strengths == flat.strengths else replace(flat, strengths=strengths or flat.best_strengths())
 
     def best_strengths(self) -> Strengths:
@@ -146,8 +209,18 @@ class TransitionMatrix:
     def at(self, keys: NDArray[np.int64]) -> Float64s:
         """The entries of T for these pairs."""
         k = len(self.totals)
+        if self.pairs is not None and self.pairs.keys is keys:
+            return self._at_pairs(self.pairs.counts, self.pairs.layout or PairLayout(keys, k))
         right, given = np.divmod(keys, k)
         return np.where(right == given, 1.0 - self._row_rates[right], self._wrong(right, self._errors_at(keys)))
+
+    def _at_pairs(self, counts: Float64s, layout: PairLayout) -> Float64s:
+        """The same for the pairs that T was estimated from: nothing has to be looked up."""
+        strength = self.strengths.targets
+        entries = counts + strength / max(len(self.totals) - 1, 1)
+        entries *= np.repeat(self._row_rates / (self._row_errors + strength), layout.sizes)
+        entries[layout.same] = 1.0 - self._row_rates[layout.right[layout.same]]
+        return entries
 
     def _wrong(self, right: Ints, errors: Float64s) -> Float64s:
         return np.asarray(self._row_rates[right] * self._targets(right, errors))
@@ -166,7 +239,8 @@ class TransitionMatrix:
 
     @cached_property
     def _right(self) -> Ints:
-        return np.asarray(self.keys // len(self.totals))
+        layout = None if self.pairs is None else self.pairs.layout
+        return np.asarray(self.keys // len(self.totals)) if layout is None else layout.wrong_right
 
     @cached_property
     def _row_errors(self) -> Float64s:
@@ -205,7 +279,11 @@ class TransitionMatrix:
         total = float(gammaln(large + start).sum()) - len(large) * float(gammaln(start))
         if start > _SMALL_START:
             return total + float(tiny.sum()) * float(digamma(start))
-        return total - float(np.log1p(tiny / start).sum())  # Γ(x) is nearly 1 / x
+        # Γ(x) is nearly 1 / x. A logarithm of a product of many factors is cheaper than one of each.
+        factors = np.ones(-(-len(tiny) // _FACTORS) * _FACTORS)
+        np.divide(tiny, start, out=factors[: len(tiny)])
+        factors[: len(tiny)] += 1.0
+        return total - float(np.log(factors.reshape(-1, _FACTORS).prod(axis=1)).sum())
 
     @cached_property
     def _tiny_errors(self) -> tuple[Float64s, Float64s]:
@@ -220,12 +298,7 @@ class TransitionMatrix:
     def dense(self) -> Float64s:
         """T as a K x K array, computed once and shared: not to be changed."""
         k = len(self.totals)
-        if len(self.keys) < k * (k - 1):
-            return self.at(all_pair_keys(k)).reshape(k, k)
-        dense = np.empty(k * k)
-        dense[self.keys] = self._wrong(self._right, self.errors)
-        dense[:: k + 1] = 1.0 - self._row_rates
-        return dense.reshape(k, k)
+        return self.at(all_pairs(k).keys).reshape(k, k)
 
     @property
     def noise_rate(self) -> float:
