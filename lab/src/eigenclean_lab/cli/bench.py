@@ -51,10 +51,12 @@ def bench_judge(out: Out = Path("results"), quick: Quick = False, json: o.Json =
     from eigenclean_lab.bench.speed import judging
 
     sizes = judging.Sizes.quick() if quick else judging.Sizes()
-    _measure_ratios(out / judging.FILE, lambda: judging.run(sizes), quick, json)
+    _measure_ratios(out / judging.FILE, lambda: judging.run(sizes), quick, json, judging.THREADS)
 
 
-def _measure_ratios(path: Path, run: Callable[[], "list[Ratio]"], quick: bool, json: bool) -> None:
+def _measure_ratios(
+    path: Path, run: Callable[[], "list[Ratio]"], quick: bool, json: bool, threads: int = 2
+) -> None:
     """Measure, save unless ``quick``, and print; exit code 1 when a target is missed."""
     from eigenclean.files import make_folder, write_json
     from eigenclean_lab.bench.speed.ratios import record
@@ -65,7 +67,7 @@ def _measure_ratios(path: Path, run: Callable[[], "list[Ratio]"], quick: bool, j
     load = warn_if_busy("ratios will be less sure")
     with working():
         ratios = run()
-    facts = record(ratios, today(), load)
+    facts = record(ratios, today(), load, threads)
     if not quick:
         write_json(path, facts)
     if json:

@@ -76,14 +76,14 @@ def machine_facts(threads: int = THREADS) -> dict[str, Any]:
     }
 
 
-def record(ratios: Sequence[Ratio], date: str, load: float | None = None) -> dict[str, Any]:
+def record(ratios: Sequence[Ratio], date: str, load: float | None = None, threads: int = THREADS) -> dict[str, Any]:
     """The ratios and the facts about this machine, ready for JSON.
 
     ``date`` is the day of the run, ``load`` the result of `busy_processors` before it.
     """
     return {
         "date": date,
-        "machine": {**machine_facts(), "busy_before": load},
+        "machine": {**machine_facts(threads), "busy_before": load},
         "cases": [asdict(ratio) for ratio in ratios],
     }
 
