@@ -92,18 +92,24 @@ def best(work: Work, repeats: int = 1) -> float:
 
 
 def _sums(sizes: Sizes) -> list[Ratio]:
-    ratios = []
-    for number, (shape, target) in enumerate(sizes.sums):
-        X, y = noisy_features(shape.rows, shape.columns, shape.classes)
-        gram = best(lambda X=X: X.T @ X, sizes.repeats)
-        ours = best(lambda X=X, y=y: _judge(X, y))
-        case, at_most = f"judge ({SUMS}), {shape}", Target("at most", target)
-        ratios.append(Ratio.timed(case, "X.T @ X", (ours, gram), at_most))
-        if number == 0:
-            few = shape.rows // sizes.growth
-            less = best(lambda X=X, y=y, few=few: _judge(X[:few], y[:few]))
-            linear = Target("at most", 1.125 * sizes.growth)
-            ratios.append(Ratio.timed(f"{case}: growth", f"{few} rows", (ours, less), linear))
+    first, *others = sizes.sums
+    ratios = _against_gram(*first, sizes.repeats, sizes.growth)
+    for shape, target in others:
+        ratios += _against_gram(shape, target, sizes.repeats)
+    return ratios
+
+
+def _against_gram(shape: Shape, target: float, repeats: int, growth: int | None = None) -> list[Ratio]:
+    """The judge against one product, and with ``growth`` against so many times fewer rows."""
+    X, y = noisy_features(shape.rows, shape.columns, shape.classes)
+    gram = best(lambda: X.T @ X, repeats)
+    ours = best(lambda: _judge(X, y))
+    case = f"judge ({SUMS}), {shape}"
+    ratios = [Ratio.timed(case, "X.T @ X", (ours, gram), Target("at most", target))]
+    if growth is not None:
+        few = shape.rows // growth
+        less = best(lambda: _judge(X[:few], y[:few]))
+        ratios.append(Ratio.timed(case, f"{few} rows", (ours, less), Target("at most", 1.125 * growth)))
     return ratios
 
 
