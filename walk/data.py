@@ -50,7 +50,8 @@ def images(folder: Path) -> Case:
         _EMBEDDED.format(kind="image", rows="d['known']"),
         _EMBEDDED.format(kind="image", rows="d['new']"),
     )
-    return Case("photos", truth, "new", tuple(right[240:]), cells)
+    # So few digits are hard for an encoder of photos: with right labels only, 50 of the 60 new ones are predicted.
+    return Case("photos", truth, "new", tuple(right[240:]), cells, least=0.6)
 
 
 def texts(folder: Path) -> Case:
