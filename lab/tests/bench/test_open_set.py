@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenclean.errors import InvalidOption
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench import open_set
+from eigenclean_lab.bench.open_set_page import tables, write_tables
 
 
 def test_samples_of_classes_left_out_are_a_tenth_with_labels_at_random() -> None:
@@ -35,10 +37,25 @@ def test_means_are_of_settings_with_samples_of_no_class() -> None:
     found = open_set.Outcome(**(numbers | {"setting": "a", "kind": "k", "precision": 0.9, "recall": 0.7}))  # type: ignore[arg-type]
     missed = replace(found, precision=None, recall=0.0)
     complete = replace(found, kind="complete", precision=None, recall=None)
-    assert open_set.means([found, missed, complete]) == [
-        {"kind": "k", "settings": 2, "precision": 0.45, "recall": 0.35}
-    ]
+    again = replace(found, seed=1, recall=0.9)
+    expected = {"kind": "k", "settings": 1, "measured": 3, "precision": 0.6, "recall": 0.5333, "nothing_called": 1}
+    assert open_set.means([found, missed, complete, again]) == [{**expected, "recall_of_seeds": [0.35, 0.9]}]
     assert len(open_set.facts([found])["outcomes"]) == 1
+
+
+def test_pairs_are_averaged_for_each_class(tmp_path: Path) -> None:
+    numbers = dict.fromkeys(open_set.Outcome.__dataclass_fields__, 0.5)
+    first = {"setting": "CIFAR-10 without 1 and 2", "kind": open_set.CIFAR, "recall": 0.7, "seed": 0}
+    pair = open_set.Outcome(**(numbers | first))  # type: ignore[arg-type]
+    other = replace(pair, setting="CIFAR-10 without 2 and 3", recall=0.1)
+    rows = open_set.by_class([pair, other])
+    assert [(row["class"], row["measured"], row["recall"]) for row in rows] == [
+        ("1", 1, 0.7),
+        ("2", 2, 0.4),
+        ("3", 1, 0.1),
+    ]
+    (tmp_path / open_set.FILE).write_text(json.dumps(open_set.facts([pair, other])))
+    assert open_set.load(tmp_path / open_set.FILE) == [pair, other] and open_set.load(tmp_path / "none") == []
 
 
 @pytest.mark.slow
@@ -48,11 +65,14 @@ def test_digits_are_measured() -> None:
     assert outcome.recall is not None and outcome.recall >= 0.7
 
 
-def test_the_page_shows_the_results() -> None:
+def test_the_page_shows_the_results(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[3]
     results = json.loads((root / "results" / open_set.FILE).read_text(encoding="utf-8"))
-    page = (root / "docs" / "howto" / "out-of-class.md").read_text(encoding="utf-8").splitlines()
-    assert [row for row in open_set.page_rows(results) if row not in page] == []
-    for kind in results["means"]:
-        sentence = f"{kind['kind']}: precision {100 * kind['precision']:.0f} %, recall {100 * kind['recall']:.0f} %"
-        assert any(sentence in line for line in page), sentence
+    page = (root / "docs" / "howto" / "out-of-class.md").read_text(encoding="utf-8")
+    assert tables(results) in page
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    write_tables(tmp_path / "page.md", results)
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == page
+    (tmp_path / "page.md").write_text("nothing")
+    with pytest.raises(InvalidOption, match="no place for the tables"):
+        write_tables(tmp_path / "page.md", results)

@@ -91,6 +91,21 @@ def test_rows_are_scored_again_as_in_fit(data: tuple[Float64s, Ints, Bools, Bool
     assert judge.n_none_clusters_ >= 2
 
 
+def test_members_of_clusters_are_more_rows_than_those_called(
+    data: tuple[Float64s, Ints, Bools, Bools], judge: Judge, verdict: Verdict
+) -> None:
+    X, given, stranger, _ = data
+    component = judge.none_component
+    assert component is not None
+    rows, clusters = component.members(X, given, 0.1)
+    assert (
+        np.isin(np.flatnonzero(verdict.is_none), rows).all()
+        and np.isin(np.flatnonzero(stranger), rows).mean() > 0.9
+    )
+    assert set(clusters.tolist()) <= set(range(component.n_clusters))
+    assert len(component.members(X, given, 1.1)[0]) == 0
+
+
 def test_new_rows_of_the_same_kind_are_none_too(judge: Judge) -> None:
     rng = np.random.default_rng(0)
     centres = 4.0 * rng.standard_normal((N_CLASSES + 2, 10))  # as in `blobs`

@@ -1,7 +1,9 @@
 """Samples that belong to none of the classes: some classes are left out, and their samples get labels at random."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from eigenclean_lab.store import MissingData, today
 FILE = "bench_open_set.json"
 NONE_SHARE = 0.1  # of all rows
 FLIPPED = 0.05  # of the rows of the classes
-PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))  # of classes of CIFAR-10 that are left out
+CIFAR = "CIFAR-10, two classes left out"
 N_INTENTS = 8  # of banking77 that are left out
 N_DRAWS = 2
 
@@ -34,6 +36,7 @@ class Setting:
         given: the given labels.
         is_none: which rows belong to no class.
         is_flipped: which other rows have a wrong label.
+        seed: of the labels at random.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Setting:
     given: Array
     is_none: Bools
     is_flipped: Bools
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Outcome:
         noise_rate: share of wrong labels, those of no class among them.
         estimated: what the verdict says about it.
         estimated_before: without the component.
+        seed: of the labels at random.
     """
 
     setting: str
@@ -85,6 +90,7 @@ class Outcome:
     noise_rate: float
     estimated: float
     estimated_before: float
+    seed: int = 0
 
 
 def leave_out(name: str, kind: str, features: Array, labels: Array, left_out: Array, seed: int = 0) -> Setting:
@@ -108,15 +114,39 @@ def leave_out(name: str, kind: str, features: Array, labels: Array, left_out: Ar
     k = len(classes)
     given[is_none] = rng.integers(k, size=is_none.sum())
     given[is_flipped] = (given[is_flipped] + 1 + rng.integers(k - 1, size=is_flipped.sum())) % k
-    return Setting(name, kind, features[rows], classes[given], is_none, is_flipped)
+    return Setting(name, kind, features[rows], classes[given], is_none, is_flipped, seed)
 
 
-def settings(folder: Path | None, n: int) -> Iterator[Setting]:
-    """Settings with and without samples of no class; the constants of the judge were chosen on none but digits."""
+def settings(folder: Path | None, n: int, seed: int = 0) -> Iterator[Setting]:
+    """Settings with samples of no class; the constants of the judge were chosen on none but digits."""
     digits = DATASETS["digits"]()
     pixels, right = digits.features() / 16, digits.labels
-    yield leave_out("digits without 8 and 9", "digits (development)", pixels, right, np.array([8, 9]))
-    yield _complete("digits, clean", pixels, right, right)
+    yield leave_out("digits without 8 and 9", "digits (development)", pixels, right, np.array([8, 9]), seed)
+    try:
+        images, texts = data_file(folder, "cifar10_lite1_20k.npz"), data_file(folder, "banking77_minilm.npz")
+    except MissingData:
+        return
+    with np.load(images) as data:
+        features, truth = data["features"][:n].astype(np.float32), data["clean"][:n]
+    # All pairs, in an order in which those that were measured so far are no special ones.
+    pairs = list(combinations(np.unique(truth), 2))
+    for number in np.random.default_rng(seed).permutation(len(pairs)):
+        first, second = pairs[number]
+        name = f"CIFAR-10 without {first} and {second}"
+        yield leave_out(name, CIFAR, features, truth, np.array([first, second]), seed)
+    with np.load(texts) as data:
+        questions, intent = data["features"].astype(np.float32), data["labels"]
+    intents = np.random.default_rng(0).permutation(np.unique(intent))
+    for draw in range(N_DRAWS):
+        left_out = intents[draw * N_INTENTS : (draw + 1) * N_INTENTS]
+        name = f"banking77 without {N_INTENTS} intents, draw {draw + 1}"
+        yield leave_out(name, "banking77, eight intents left out", questions, intent, left_out, seed)
+
+
+def complete_settings(folder: Path | None, n: int) -> Iterator[Setting]:
+    """Settings in which every sample belongs to a class."""
+    digits = DATASETS["digits"]()
+    yield _complete("digits, clean", digits.features() / 16, digits.labels, digits.labels)
     try:
         images, texts = data_file(folder, "cifar10_lite1_20k.npz"), data_file(folder, "banking77_minilm.npz")
     except MissingData:
@@ -124,18 +154,8 @@ def settings(folder: Path | None, n: int) -> Iterator[Setting]:
     with np.load(images) as data:
         features, truth = data["features"][:n].astype(np.float32), data["clean"][:n]
         people = {name: data[name][:n] for name in ("aggre", "worst")}
-    classes = np.unique(truth)
-    for pair in PAIRS:
-        left_out = classes[list(pair)]
-        name = f"CIFAR-10 without {left_out[0]} and {left_out[1]}"
-        yield leave_out(name, "CIFAR-10, two classes left out", features, truth, left_out)
     with np.load(texts) as data:
         questions, intent = data["features"].astype(np.float32), data["labels"]
-    intents = np.random.default_rng(0).permutation(np.unique(intent))
-    for draw in range(N_DRAWS):
-        left_out = intents[draw * N_INTENTS : (draw + 1) * N_INTENTS]
-        name = f"banking77 without {N_INTENTS} intents, draw {draw + 1}"
-        yield leave_out(name, "banking77, eight intents left out", questions, intent, left_out)
     yield _complete("CIFAR-10, clean", features, truth, truth)
     for name, given in people.items():
         yield _complete(f"CIFAR-10, people's labels ({name})", features, given, truth)
@@ -166,6 +186,7 @@ def measure(setting: Setting) -> Outcome:
         _share(wrong),
         round(verdict.noise_rate, 4),
         round(float(np.mean(1 - before)), 4),
+        setting.seed,
     )
 
 
@@ -177,31 +198,76 @@ def p_right_without(verdict: Verdict) -> Array:
 
 
 def means(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Mean precision and recall of each kind of settings with samples of no class."""
+    """Mean precision and recall of each kind of settings with samples of no class.
+
+    Where no sample is called, the precision counts as 0.
+    """
     kinds = dict.fromkeys(outcome.kind for outcome in outcomes if outcome.recall is not None)
     rows = []
     for kind in kinds:
         chosen = [outcome for outcome in outcomes if outcome.kind == kind]
+        by_seed = {
+            seed: mean_of([outcome.recall for outcome in chosen if outcome.seed == seed])
+            for seed in sorted({outcome.seed for outcome in chosen})
+        }
         rows.append(
             {
                 "kind": kind,
-                "settings": len(chosen),
-                "precision": round(float(np.mean([outcome.precision or 0.0 for outcome in chosen])), 4),
-                "recall": round(float(np.mean([outcome.recall or 0.0 for outcome in chosen])), 4),
+                "settings": len({outcome.setting for outcome in chosen}),
+                "measured": len(chosen),
+                "precision": mean_of([outcome.precision for outcome in chosen]),
+                "recall": mean_of([outcome.recall for outcome in chosen]),
+                "recall_of_seeds": list(by_seed.values()),
+                "nothing_called": sum(outcome.precision is None for outcome in chosen),
             }
         )
     return rows
 
 
-def run(folder: Path | None, n: int = 4000) -> Iterator[Outcome]:
-    """Every setting for which there are data."""
-    for setting in settings(folder, n):
-        yield measure(setting)
+def mean_of(values: Sequence[float | None]) -> float:
+    """The mean, in which a missing value counts as 0."""
+    return round(float(np.mean([value or 0.0 for value in values])), 4)
+
+
+def by_class(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Mean precision and recall of the pairs of classes of CIFAR-10 that contain a class."""
+    rows = []
+    pairs = {outcome.setting: _classes(outcome.setting) for outcome in outcomes if outcome.kind == CIFAR}
+    for name in sorted({name for pair in pairs.values() for name in pair}):
+        chosen = [outcome for outcome in outcomes if name in pairs.get(outcome.setting, ())]
+        precision, recall = (mean_of([getattr(each, key) for each in chosen]) for key in ("precision", "recall"))
+        rows.append({"class": name, "measured": len(chosen), "precision": precision, "recall": recall})
+    return rows
+
+
+def _classes(setting: str) -> tuple[str, ...]:
+    return tuple(setting.removeprefix("CIFAR-10 without ").split(" and "))
+
+
+def run(
+    folder: Path | None, n: int = 4000, *, seeds: int = 1, measured: Sequence[Outcome] = ()
+) -> Iterator[Outcome]:
+    """Every setting for which there are data, except those that were measured before."""
+    known = {(outcome.setting, outcome.seed): outcome for outcome in measured}
+    parts = [settings(folder, n, 0), complete_settings(folder, n)]
+    parts += [settings(folder, n, seed) for seed in range(1, seeds)]
+    for part in parts:
+        for setting in part:
+            before = known.get((setting.name, setting.seed))
+            yield measure(setting) if before is None else before
+
+
+def load(path: Path) -> list[Outcome]:
+    """The outcomes of an earlier run; none if there is no file."""
+    if not path.is_file():
+        return []
+    return [Outcome(**record) for record in json.loads(path.read_text(encoding="utf-8"))["outcomes"]]
 
 
 def facts(outcomes: list[Outcome]) -> dict[str, Any]:
     """What `results/bench_open_set.json` holds."""
-    return {"date": today(), "means": means(outcomes), "outcomes": [asdict(outcome) for outcome in outcomes]}
+    rows = [asdict(outcome) for outcome in outcomes]
+    return {"date": today(), "means": means(outcomes), "by_class": by_class(outcomes), "outcomes": rows}
 
 
 def folder_of_data(given: Path | None) -> Path | None:
@@ -220,25 +286,3 @@ def _share(mask: Bools) -> float:
 
 def _average_precision(wrong: Bools, p_right: Array) -> float | None:
     return round(float(average_precision_score(wrong, 1 - p_right)), 4) if wrong.any() else None
-
-
-def page_rows(results: dict[str, Any]) -> list[str]:
-    """The rows of the table on the page of out-of-class samples."""
-    rows = []
-    for each in results["outcomes"]:
-        shares = [each["called"], each["precision"], each["recall"]]
-        ranks = [
-            f"{each[before]:.3f} → {each[after]:.3f}" if each[after] is not None else "–"
-            for before, after in (
-                ("average_precision_before", "average_precision"),
-                ("flips_average_precision_before", "flips_average_precision"),
-            )
-        ]
-        cells = [
-            each["setting"],
-            str(each["n"]),
-            *("–" if x is None else f"{100 * x:.1f} %" for x in shares),
-            *ranks,
-        ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return rows

@@ -4,7 +4,8 @@
 2. Seeds are clustered. A cluster counts if the views do not predict the labels in it: samples of no class come in
    groups too, of the classes that nobody named.
 3. The clusters are further classes of linear discriminants with a noise model of their own, on the same folds. It
-   finds rows that are like the seeds but have no flat neighbourhood, and gives up seeds that are not.
+   finds rows that are like the seeds but have no flat neighbourhood, and gives up seeds that are not. Seeds are the
+   rows that are least like a class; so it is fitted again with all rows that may be members of the clusters.
 4. P(none | x) is the sum over these classes. The given label changes it: a label at random is as probable as its
    class is frequent, one of a sample of a class is mostly the right one. Where some labels of the rows found are
    predicted, P(none) is lowered by their share.
@@ -13,6 +14,7 @@ Without a cluster that counts there is no component, and verdicts are what they 
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.cluster.vq import kmeans2
@@ -36,6 +38,7 @@ MIN_CLUSTER = 8
 MIN_SEEDS = 10
 MAX_SEEDS = 0.5  # of all rows: with more, the features say too little
 MIN_PREDICTED = 0.1  # how much better than chance the labels of other rows must be predicted
+LEAST_MEMBER = 0.1  # P(none | x, given label) of a row that the second fit takes for a member of a cluster
 LEAST_DOUBT = 0.05  # P(none) is at most 1 minus this and minus the share of labels that are predicted
 N_COMPONENTS = 128  # rows with more columns are projected
 
@@ -73,6 +76,14 @@ class NoneComponent:
             return None
         predicted = max(predictions.predicted_share(rows, errors=0.0), 0.0)
         return replace(self, reliability=1.0 - predicted - LEAST_DOUBT)
+
+    def members(self, features: Array, codes: Ints, least: float) -> tuple[Ints, Ints]:
+        """Rows whose P(none | x, given label) is at least that, and the cluster that each is most likely in."""
+        rows = np.flatnonzero(self._probabilities(features, codes)[1] >= least)
+        if not len(rows):
+            return rows, rows
+        table = mean_prior(self.repeat.model, self.repeat.candidates(features[rows], codes[rows], None))
+        return rows, np.asarray(table[len(self.shares) :].argmax(axis=0))
 
     def _probabilities(self, features: Array, codes: Ints) -> Float64s:
         """P(none | x) and P(none | x, given label), 2 x n."""
@@ -136,32 +147,63 @@ def find_none_component(
     seeds = seeds[order]  # the same clusters in whatever order the rows come
     row_map = PrincipalComponents.of(row_fitter.base, row_fitter.sample_features, N_COMPONENTS)
     clusters = _clusters(row_map.apply(whole.features, seeds), len(seeds) // SEEDS_PER_CLUSTER)
-    extended, n_clusters = whole.codes.copy(), 0
-    for cluster in range(int(clusters.max()) + 1):
-        rows = seeds[clusters == cluster]
-        if len(rows) >= MIN_CLUSTER and predictions.look_random(rows):
-            extended[rows] = k + n_clusters
-            n_clusters += 1
-    if not n_clusters:
+    is_random = [
+        np.count_nonzero(clusters == cluster) >= MIN_CLUSTER and predictions.look_random(seeds[clusters == cluster])
+        for cluster in range(int(clusters.max()) + 1)
+    ]
+    rows = np.flatnonzero(np.array(is_random)[clusters])
+    if not len(rows):
         return None
+    fitter = _ComponentFitter(whole, fit, row_map, transition, shares, max_rounds, groups, known)
+    component = fitter.fit(seeds[rows], clusters[rows]).checked(whole.features, predictions)
+    if component is None:
+        return None
+    rows, numbers = component.members(whole.features, whole.codes, LEAST_MEMBER)
+    if whole.weight is not None:
+        rows, numbers = rows[whole.weight[rows] > 0], numbers[whole.weight[rows] > 0]
+    large = np.bincount(numbers, minlength=1)[numbers] >= MIN_CLUSTER if len(rows) else np.zeros(0, dtype=bool)
+    if not large.any():
+        return component
+    others = np.setdiff1d(np.arange(len(whole.codes)), rows)
+    level = float(probabilities[whole.codes[others], others].mean(dtype=np.float64))
+    again = fitter.fit(rows[large], numbers[large]).checked(whole.features, predictions._replace(level=level))
+    return component if again is None else again
 
-    n_rows = block_rows(whole.features)
-    fitter = JudgeFitter(
-        split_rows(whole.features, n_rows),
-        split_rows(extended, n_rows),
-        None if whole.weight is None else split_rows(whole.weight, n_rows),
-        None,
-        names=("linear",),
-        k=k + n_clusters,
-        n_features=whole.features.shape[1],
-        n_folds=fit.repeat.n_folds,
-        max_rounds=max_rounds,
-        groups=groups,
-        known=known,
-        row_map=row_map,
-    )
-    component = NoneComponent(fitter.fit(fit.repeat.number).repeat, transition, shares)
-    return component.checked(whole.features, predictions)
+
+class _ComponentFitter(NamedTuple):
+    """Fits discriminants and a noise model to the classes and to clusters of rows of no class."""
+
+    whole: WholeRows
+    judged: FittedRepeat
+    row_map: PrincipalComponents
+    transition: Float64s
+    shares: Float64s
+    max_rounds: int
+    groups: GroupFolds | None
+    known: Blocks[Ints] | None
+
+    def fit(self, rows: Ints, clusters: Ints) -> NoneComponent:
+        """These rows are members of the clusters; the numbers of the clusters may have gaps."""
+        whole, k = self.whole, len(self.transition)
+        names, numbers = np.unique(clusters, return_inverse=True)
+        extended = whole.codes.copy()
+        extended[rows] = k + numbers
+        n_rows = block_rows(whole.features)
+        fitter = JudgeFitter(
+            split_rows(whole.features, n_rows),
+            split_rows(extended, n_rows),
+            None if whole.weight is None else split_rows(whole.weight, n_rows),
+            None,
+            names=("linear",),
+            k=k + len(names),
+            n_features=whole.features.shape[1],
+            n_folds=self.judged.repeat.n_folds,
+            max_rounds=self.max_rounds,
+            groups=self.groups,
+            known=self.known,
+            row_map=self.row_map,
+        )
+        return NoneComponent(fitter.fit(self.judged.repeat.number).repeat, self.transition, self.shares)
 
 
 def lower_log_odds(log_odds: Float64s, p_none: Float64s) -> Float64s:
