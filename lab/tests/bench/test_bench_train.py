@@ -28,6 +28,7 @@ from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
 from eigenclean_lab.bench.speed.ratios import Ratio, Target
 from eigenclean_lab.bench.training import measure as measure_module
 from eigenclean_lab.bench.training import suite
+from eigenclean_lab.bench.training.contenders import NAMES
 from eigenclean_lab.bench.training.measure import measure
 from eigenclean_lab.bench.training.page import summary_rows
 from eigenclean_lab.bench.training.plot import plot_training
@@ -372,14 +373,14 @@ def test_targets_are_for_their_own_settings() -> None:
     (other,) = differences(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
     assert other.target is None and other.passed is None
     names = {name for target in TARGETS for name in (target.recipe, target.than) if " " not in name}
-    assert names <= {"probe", *RECIPES}
+    assert names <= set(NAMES)
 
 
 @pytest.mark.parametrize(("setting", "target"), [("Vowel/pair-30", -0.005), ("digits/sym-50", None)])
 def test_the_probe_is_compared_with_the_best_of_all_others(setting: str, target: float | None) -> None:
     others = {"standard": [0.7, 0.9, 0.1], "trees+cleanlearning": [0.8, 0.81, 0.5], "dividemix": [0.99]}
     (one,) = differences(cells_of(setting, probe=[0.8, 0.8], **others))
-    assert one.than == "trees+cleanlearning, the best of all others"  # dividemix has another number of seeds
+    assert one.than == "trees+cleanlearning, the best of all others (2)"  # dividemix has another number of seeds
     assert one.difference == pytest.approx(-0.005) and one.seeds == 2 and one.target == target
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenclean.train import RECIPES, recipe
+from eigenclean_lab.bench.training.contenders import CLEANLEARNING, JUDGED, MODELS
 from eigenclean_lab.bench.training.settings import TABLES
 from eigenclean_lab.store import Cell, measured_cells
 
@@ -37,6 +38,7 @@ TARGETS = (
     Target("judge", "fine", 0.015),
     Target("judge", BEST_SINGLE, 0.0),
     Target("probe", BEST_OTHER, -0.005, _VECTORS),
+    *(Target(f"{model}+{JUDGED}", f"{model}+{CLEANLEARNING}", 0.0, _VECTORS) for model in MODELS),
 )
 
 
@@ -81,35 +83,37 @@ def differences(cells: Iterable[Cell]) -> list[Difference]:
     results = []
     for setting, accuracies in table.items():
         for target in TARGETS:
-            other = _other(target, accuracies)
-            if other is not None and accuracies.get(target.recipe, {}).keys() & accuracies.get(other, {}).keys():
-                results.append(_difference(setting, target, other, accuracies))
+            others = _others(target, accuracies)
+            if others and accuracies.get(target.recipe, {}).keys() & accuracies.get(others[0], {}).keys():
+                results.append(_difference(setting, target, others, accuracies))
     return results
 
 
-def _difference(setting: str, target: Target, other: str, accuracies: Accuracies) -> Difference:
-    better, than = accuracies[target.recipe], accuracies[other]
+def _difference(setting: str, target: Target, others: Sequence[str], accuracies: Accuracies) -> Difference:
+    better, than = accuracies[target.recipe], accuracies[others[0]]
     seeds = sorted(better.keys() & than.keys())
     by_seed = [better[seed] - than[seed] for seed in seeds]
     deviation = float(np.std(by_seed, ddof=1)) if len(seeds) > 1 else None
-    label = other if target.than == other else f"{other}, the {target.than}"
+    label = others[0] if target.than == others[0] else f"{others[0]}, the {target.than}"
+    if target.than == BEST_OTHER:
+        label += f" ({len(others)})"
     least = target.least if any(fnmatchcase(setting, pattern) for pattern in target.settings) else None
     return Difference(setting, target.recipe, label, _mean(by_seed), deviation, len(seeds), least)
 
 
-def _other(target: Target, accuracies: Accuracies) -> str | None:
-    """Whom the recipe is compared with; the best is chosen among those measured with the same seeds."""
+def _others(target: Target, accuracies: Accuracies) -> list[str]:
+    """Whom the recipe is compared with; for the best of several, all measured with the same seeds, best first."""
     if target.than not in (BEST_SINGLE, BEST_OTHER):
-        return target.than
+        return [target.than]
     seeds = accuracies.get(target.recipe, {}).keys()
     if not seeds:
-        return None
-    others = {
+        return []
+    means = {
         name: _mean([by_seed[seed] for seed in seeds])
         for name, by_seed in accuracies.items()
         if name != target.recipe and seeds <= by_seed.keys() and (target.than == BEST_OTHER or _is_single(name))
     }
-    return max(others, key=lambda name: others[name], default=None)
+    return sorted(means, key=lambda name: -means[name])
 
 
 def _is_single(name: str) -> bool:
