@@ -1,5 +1,6 @@
 """The page about the judge names its constants; they are those of the code."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from eigenclean.detect.judge import (
     unit_rows,
 )
 from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, MOMENT_VIEWS, VIEWS, neighbours, selection, trees
+from eigenclean_lab.bench.speed.ratios import ratio_table
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = {6: "Six", 7: "Seven", 8: "Eight", 9: "Nine", 10: "Ten"}
@@ -79,6 +81,12 @@ def test_the_table_of_the_page_has_all_views() -> None:
     text = (ROOT / "docs" / "explanation" / "judge.md").read_text(encoding="utf-8")
     assert tuple(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)) == VIEWS
     assert f'used with `views="{AUTO}"`' in text
+
+
+def test_the_speed_table_is_the_results_file() -> None:
+    facts = json.loads((ROOT / "results" / "bench_judge.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "explanation" / "judge.md").read_text(encoding="utf-8")
+    assert "\n".join(ratio_table(facts)) in page
 
 
 def test_the_page_says_which_views_streams_have() -> None:
