@@ -17,7 +17,9 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     binaries = folder / "venv" / "bin"
-    subprocess.run([binaries / "pip", "install", "--quiet", "--disable-pip-version-check", ROOT], check=True)
+    subprocess.run(
+        [binaries / "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", ROOT], check=True
+    )
     return binaries
 
 

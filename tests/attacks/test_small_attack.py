@@ -43,6 +43,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_no_promise_is_broken(kind: str, table: Any) -> None:
     rows = [row for row in table["kinds"] if row["kind"].startswith(f"{kind}/")]
     assert rows and all(row["tried"] for row in rows)

@@ -20,6 +20,9 @@ pytest.importorskip("sklearn", minversion="1.6", reason="tags and expected failu
 utils: Any = import_module("sklearn.utils")
 estimator_checks: Any = import_module("sklearn.utils.estimator_checks")
 
+FASTER = [
+    pytest.param(name, marks=pytest.mark.slow if name in ("judge", "vote") else ()) for name in sorted(DETECTORS)
+]
 EXPECTED_FAILURES = {
     "check_methods_sample_order_invariance": "score_samples(X, y) scores labels, so it needs y",
     "check_methods_subset_invariance": "score_samples(X, y) scores labels, so it needs y",
@@ -57,7 +60,7 @@ def test_a_detector_needs_labels_and_says_so(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::eigenclean.errors.EigencleanWarning")
-@pytest.mark.parametrize("name", sorted(DETECTORS))
+@pytest.mark.parametrize("name", FASTER)
 def test_the_columns_of_a_frame_are_remembered_and_checked(name: str) -> None:
     X, y = load_iris(return_X_y=True)
     names = ["a", "b", "c", "d"]

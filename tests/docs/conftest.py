@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Most pages train networks or judge many times and are run by `make test-all`; these are run by `make test` too.
-FAST_PAGES = ("README.md", "own-detector.md", "pieces.md", "python.md")
+FAST_PAGES = ("README.md", "own-detector.md", "pieces.md")
 
 
 def load(name: str) -> ModuleType:

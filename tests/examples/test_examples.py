@@ -31,6 +31,7 @@ def test_all_of_them_are_here() -> None:
     assert {path.name for path in ROOT.glob("*.py")} == {*SCRIPTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_example_finds_most_of_what_is_wrong(name: str, tmp_path: Path) -> None:
     arguments, package, least = SCRIPTS[name]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Playwright, expect
 
 from eigenclean.cli.app import run as eigenclean
@@ -17,6 +18,7 @@ def judged(page: Page, n: int) -> None:
     expect(page.locator("#progress-text")).to_contain_text(f"{n} of ")
 
 
+@pytest.mark.slow
 def test_the_page_opens_again_after_a_restart_of_the_browser(
     opened: Review, serving: Callable[[Review], Any], playwright: Playwright, chromium: str, tmp_path: Path
 ) -> None:

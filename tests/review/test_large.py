@@ -48,6 +48,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_suspects(
     large: Path, look: Callable[..., Any], serving: Callable[[Review], Any]
 ) -> None:

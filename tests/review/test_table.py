@@ -223,7 +223,7 @@ def test_the_pane_and_the_filter_in_a_browser(
         )
         page = look((tmp_path / "x.html").as_uri(), viewport={"width": 390, "height": 844}).page
     rows = page.locator(".values tbody tr")
-    expect(rows).to_have_count(n_columns)
+    expect(rows).to_have_count(n_columns, timeout=20_000)  # the first explanation fits models
     item = review.items([0])[0]
     shown = rows.first.locator(".own .value")
     expect(shown).to_have_text(item["values"][item["against"][0][0]] if item["against"] else item["values"][0])

@@ -150,6 +150,7 @@ run(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_killed_while_writing(noisy: Data, tmp_path: Path) -> None:
     """The previous verdict is intact, and the next run leaves nothing of the killed one."""
     X, y = noisy

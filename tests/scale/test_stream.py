@@ -23,6 +23,8 @@ from eigenclean.scale.stream import judge_stream
 from eigenclean.sources import Source
 from eigenclean.workflows.progress.display import Rate
 
+# Formats whose reading has tests of its own.
+LESS_OFTEN = [pytest.param(name, marks=pytest.mark.slow) for name in ("npz shards", "npy shards")]
 STREAMED = [name for name, kind in DETECTORS.items() if issubclass(kind, BlockDetector)]
 FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence")
 
@@ -39,7 +41,7 @@ def summing(name: str, **options: Any) -> Detector:
     return detector(name, **({"views": "linear,kernel"} if name == "judge" else {}), **options)
 
 
-@pytest.fixture(scope="module", params=["npy", "npz", "parquet shards", "npz shards", "npy shards"])
+@pytest.fixture(scope="module", params=["npy", "npz", "parquet shards", *LESS_OFTEN])
 def source(
     request: pytest.FixtureRequest, noisy: tuple[Array, Array], tmp_path_factory: Any, write_shards: Any
 ) -> Source:

@@ -175,6 +175,7 @@ def test_a_selector_by_name_makes_fine_of_standard(data: tuple[Array, Array]) ->
     assert np.array_equal(named.predict_proba(X), given.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_fine_beats_standard_when_half_of_the_labels_are_noise() -> None:
     """Digits, symmetric 50 %, clean test set, last epoch, the defaults of both recipes."""
     X, y = load_digits(return_X_y=True)

@@ -65,7 +65,7 @@ class _Trained:
         publish_training(folder, progress, self.model, self.facts, [], source="blobs", command=None)
 
 
-@pytest.mark.parametrize("error", [Killed, FULL])
+@pytest.mark.parametrize("error", [Killed, pytest.param(FULL, marks=pytest.mark.slow)])
 def test_a_kill_or_a_full_disk_leaves_the_old_model_or_the_new_one(
     data: MemorySource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Killed] | int
 ) -> None:

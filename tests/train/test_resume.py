@@ -54,7 +54,10 @@ def equal(one: Engine, other: Engine) -> bool:
     )
 
 
-NAMES = ["fine", "co-teaching", "f-coteaching", "dividemix", "longremix", "dst", "elr+fine", "forward", "cores2"]
+NAMES = [
+    *("fine", "co-teaching", "f-coteaching", "dividemix", "dst", "elr+fine", "forward", "cores2"),
+    pytest.param("longremix", marks=pytest.mark.slow),
+]
 NAMES += ["aum", "topofilter", "in parts"]
 
 

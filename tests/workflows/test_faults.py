@@ -71,7 +71,10 @@ def old_run(data: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("engine", "error"), [("memory", Killed), ("stream", Killed), ("stream", FULL)])
+@pytest.mark.parametrize(
+    ("engine", "error"),
+    [("memory", Killed), ("stream", FULL), pytest.param("stream", Killed, marks=pytest.mark.slow)],
+)
 def test_detect(data: Path, tmp_path: Path, engine: str, error: type[Killed] | int) -> None:
     run, kept = tmp_path / "run", old_run(data, tmp_path / "kept")
     request = DetectRequest(str(data), run, MethodOptions("fine"), engine=EngineOptions(engine))

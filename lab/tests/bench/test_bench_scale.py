@@ -95,6 +95,7 @@ def test_results_of_other_sizes_are_not_mixed(tmp_path: Path, capsys: pytest.Cap
     assert "did you mean 'memory'?" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_process_alone() -> None:
     """A small process that a large one has started is small."""
     code = "from eigenclean_lab.bench.scale.worker import peak_bytes; print(peak_bytes())"

@@ -75,6 +75,7 @@ def test_bad_members(members: Any, words: str) -> None:
         Vote(members=members).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_digits() -> None:
     quality = score_verdict(Vote().judge(X, NOISY.labels), NOISY.truth)
     assert quality.f > 0.98

@@ -29,6 +29,7 @@ def memorised(epochs: int = 200) -> tuple[Array, Array, Bools]:
     return hidden, labels, labels != right
 
 
+@pytest.mark.slow
 def test_on_memorised_labels_it_is_better_than_its_views_and_than_fine() -> None:
     X, labels, wrong = memorised()
     judge = Judge(in_sample=True)

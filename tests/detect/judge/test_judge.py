@@ -20,7 +20,12 @@ ALL = "linear,kernel,neighbours,trees"
 
 class TestJudge:
     @pytest.mark.parametrize(
-        ("rate", "least_f", "least_auroc"), [(0.2, 0.98, 0.99), (0.5, 0.96, 0.98), (0.8, 0.88, 0.92)]
+        ("rate", "least_f", "least_auroc"),
+        [
+            (0.2, 0.98, 0.99),
+            pytest.param(0.5, 0.96, 0.98, marks=pytest.mark.slow),
+            pytest.param(0.8, 0.88, 0.92, marks=pytest.mark.slow),
+        ],
     )
     def test_digits(self, rate: float, least_f: float, least_auroc: float) -> None:
         noisy = corrupt(Y, "symmetric", rate, random_state=1)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints
-from eigenclean.detect.judge.judge import Judge
 from eigenclean.train.probe.estimators import fit_estimator
 from eigenclean.train.probe.model import fit_probe
 from eigenclean.train.probe.none_head import NoneHead
@@ -57,8 +56,9 @@ def train_probe(
     """Judge the labels ``classes[codes]``, then fit the heads of the recipe or a copy of ``estimator``."""
     detector, none_head = recipe.make_detector(), None
     verdict = detector.judge(features, classes[codes], ids=ids)
-    if isinstance(detector, Judge) and detector.none_component is not None:
-        none_head = NoneHead.of(detector.none_component, detector.feature_exponent_)
+    component = getattr(detector, "none_component", None)  # only the judge looks for samples of no class
+    if component is not None:
+        none_head = NoneHead.of(component, detector.feature_exponent_)
     judged = JudgedLabels.of(verdict, classes, trusted)
     model: ProbabilityModel
     if estimator is not None:
