@@ -80,7 +80,7 @@ def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, look: Look)
     page.locator("#filter-state").select_option("relabel")
     shown = sum(state == "relabel" for state, _ in expected.values())
     expect(page.locator("#shown")).to_have_text(f"{shown} of {len(review.suspects)} suspects")
-    assert page.locator("#list [role=option]").count() == shown
+    expect(page.locator("#list [role=option]")).to_have_count(shown)
 
     page.reload()
     judged(page, 18)
