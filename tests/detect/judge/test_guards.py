@@ -53,8 +53,11 @@ def test_each_reason_has_its_sentence(change: dict[str, object], words: str) -> 
     assert words in sentence
 
 
+LARGER = [pytest.param(n, k, marks=pytest.mark.slow) for n, k in ((300, 2), (1500, 3))]
+
+
 @pytest.mark.filterwarnings("ignore:Judge.*kept whole")  # all labels are equally right
-@pytest.mark.parametrize(("n", "k"), [(100, 2), (300, 3), (200, 10), pytest.param(1500, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n", "k"), [(100, 2), (300, 3), (200, 10), *LARGER])
 def test_features_that_say_nothing_are_named_and_no_label_is_called_wrong(n: int, k: int) -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
