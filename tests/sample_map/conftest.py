@@ -1,18 +1,16 @@
 """The map on a page of its own in a real browser, with points of a test."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from eigenclean.arrays import Array
 from eigenclean.assets import asset_files, bundle
 from eigenclean.sample_map import encode
 
-FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 WIDTH, HEIGHT, MARGIN = 640, 400, 14
 _START = """([data, labels]) => {
   globalThis.chosen = [];
@@ -28,17 +26,6 @@ _START = """([data, labels]) => {
     onSelect: (marks) => { chosen.push(marks === null ? null : [...marks.keys()].filter((at) => marks[at])); },
   });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
-        pytest.fail("The map is tested in a real browser: please install chromium or google-chrome.")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -246,9 +246,21 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
         """The verdict on checked samples with these scores, by the fitted cut."""
         row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by=self._by)
         result = self.apply_decision(scores, codes, decision)
+        return self._assemble(features, codes, scores, row_ids, result, self._none_probability(features, codes))
+
+    def _assemble(
+        self,
+        features: Array,
+        codes: Ints,
+        scores: Float64s,
+        ids: Array,
+        result: DecisionResult,
+        p_none: Float64s | None,
+    ) -> Verdict:
+        """The verdict on checked samples of which the probabilities and flags are known."""
         rows = np.flatnonzero(result.flagged)
         return Verdict.assemble(
-            ids=row_ids,
+            ids=ids,
             classes=self.classes_,
             codes=codes,
             score=scores,
@@ -256,7 +268,7 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
             flagged=result.flagged,
             suggestions=self._suggest(features, codes, rows, result.cut) if len(rows) else None,
             made_by=result.made_by,
-            p_none=self._none_probability(features, codes),
+            p_none=p_none,
         )
 
     def _check(self, X: Any, y: Any) -> tuple[Array, Array]:

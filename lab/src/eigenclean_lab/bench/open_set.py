@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -118,48 +118,61 @@ def leave_out(name: str, kind: str, features: Array, labels: Array, left_out: Ar
 
 
 def settings(folder: Path | None, n: int, seed: int = 0) -> Iterator[Setting]:
-    """Settings with samples of no class; the constants of the judge were chosen on none but digits."""
+    """Settings with samples of no class; of these data, constants of the judge were chosen on digits alone."""
     digits = DATASETS["digits"]()
     pixels, right = digits.features() / 16, digits.labels
     yield leave_out("digits without 8 and 9", "digits (development)", pixels, right, np.array([8, 9]), seed)
-    try:
-        images, texts = data_file(folder, "cifar10_lite1_20k.npz"), data_file(folder, "banking77_minilm.npz")
-    except MissingData:
+    loaded = _load(folder, n)
+    if loaded is None:
         return
-    with np.load(images) as data:
-        features, truth = data["features"][:n].astype(np.float32), data["clean"][:n]
+    features, truth = loaded.images, loaded.image_labels["clean"]
     # All pairs, in an order in which those that were measured so far are no special ones.
     pairs = list(combinations(np.unique(truth), 2))
     for number in np.random.default_rng(seed).permutation(len(pairs)):
         first, second = pairs[number]
         name = f"CIFAR-10 without {first} and {second}"
         yield leave_out(name, CIFAR, features, truth, np.array([first, second]), seed)
-    with np.load(texts) as data:
-        questions, intent = data["features"].astype(np.float32), data["labels"]
-    intents = np.random.default_rng(0).permutation(np.unique(intent))
+    intents = np.random.default_rng(0).permutation(np.unique(loaded.intents))
     for draw in range(N_DRAWS):
         left_out = intents[draw * N_INTENTS : (draw + 1) * N_INTENTS]
         name = f"banking77 without {N_INTENTS} intents, draw {draw + 1}"
-        yield leave_out(name, "banking77, eight intents left out", questions, intent, left_out, seed)
+        yield leave_out(name, "banking77, eight intents left out", loaded.questions, loaded.intents, left_out, seed)
 
 
 def complete_settings(folder: Path | None, n: int) -> Iterator[Setting]:
     """Settings in which every sample belongs to a class."""
     digits = DATASETS["digits"]()
     yield _complete("digits, clean", digits.features() / 16, digits.labels, digits.labels)
+    loaded = _load(folder, n)
+    if loaded is None:
+        return
+    truth = loaded.image_labels["clean"]
+    yield _complete("CIFAR-10, clean", loaded.images, truth, truth)
+    for name in ("aggre", "worst"):
+        yield _complete(f"CIFAR-10, people's labels ({name})", loaded.images, loaded.image_labels[name], truth)
+    yield _complete("banking77, clean", loaded.questions, loaded.intents, loaded.intents)
+
+
+class _Loaded(NamedTuple):
+    """Features and labels of the first images of CIFAR-10, and of all questions of banking77."""
+
+    images: Array
+    image_labels: dict[str, Array]
+    questions: Array
+    intents: Array
+
+
+def _load(folder: Path | None, n: int) -> _Loaded | None:
+    """The data of both; None where one is missing."""
     try:
         images, texts = data_file(folder, "cifar10_lite1_20k.npz"), data_file(folder, "banking77_minilm.npz")
     except MissingData:
-        return
+        return None
     with np.load(images) as data:
-        features, truth = data["features"][:n].astype(np.float32), data["clean"][:n]
-        people = {name: data[name][:n] for name in ("aggre", "worst")}
+        labels = {name: data[name][:n] for name in ("clean", "aggre", "worst")}
+        features = data["features"][:n].astype(np.float32)
     with np.load(texts) as data:
-        questions, intent = data["features"].astype(np.float32), data["labels"]
-    yield _complete("CIFAR-10, clean", features, truth, truth)
-    for name, given in people.items():
-        yield _complete(f"CIFAR-10, people's labels ({name})", features, given, truth)
-    yield _complete("banking77, clean", questions, intent, intent)
+        return _Loaded(features, labels, data["features"].astype(np.float32), data["labels"])
 
 
 def measure(setting: Setting) -> Outcome:

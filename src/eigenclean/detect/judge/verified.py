@@ -54,20 +54,11 @@ def judge_verified(
         features, codes, scores = judge._fit_scores(X, y, weights_of(verified, as_vector(y)))
     judge._fit_cut(scores, codes)
     scores, result = decide(judge, scores, codes, verified, decision)
-    rows = np.flatnonzero(result.flagged)
+    row_ids = check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge")
     p_none = judge._none_probability(features, codes)
-    verdict = Verdict.assemble(
-        ids=check_ids(None if ids is None else as_vector(ids), len(codes), by="Judge"),
-        classes=judge.classes_,
-        codes=codes,
-        score=scores,
-        p_clean=result.p_clean,
-        flagged=result.flagged,
-        suggestions=judge._suggest(features, codes, rows, result.cut) if len(rows) else None,
-        made_by=result.made_by,
-        p_none=None if p_none is None else np.where(verified.is_decided, 0.0, p_none),
-    )
-    return with_known_labels(verdict, verified)
+    if p_none is not None:  # people have said that these belong to a class, or have removed them
+        p_none = np.where(verified.is_decided, 0.0, p_none)
+    return with_known_labels(judge._assemble(features, codes, scores, row_ids, result, p_none), verified)
 
 
 def learning_judge(detector: Detector) -> Judge:
