@@ -1,9 +1,10 @@
-"""Small valid inputs of every kind, which attacks then spoil."""
+"""Small valid images, runs, patches and models, which attacks then spoil; for tables see `table_seeds`."""
 
 import gzip
 import io
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,107 +15,15 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 from PIL import Image
 
+from attacks import table_seeds
 from eigenclean.cli.app import run
 
-N = 60
 NETWORK = """
 from torch import nn
 
 def make_net():
     return nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten())
 """
-
-
-def numbers(seed: int = 0) -> tuple[Any, Any]:
-    """Features of three classes, and labels of which a tenth are wrong."""
-    rng = np.random.default_rng(seed)
-    right = np.arange(N) % 3
-    features = rng.normal(size=(N, 4)).astype(np.float32) + 3 * np.eye(3, 4, dtype=np.float32)[right]
-    return features, np.where(np.arange(N) % 10 == 7, (right + 1) % 3, right)
-
-
-def table() -> pa.Table:
-    """The same as columns, with ids and texts."""
-    features, labels = numbers()
-    names = np.array(["ant", "bee", "cat"])
-    return pa.table(
-        {
-            "id": [f"r{i:02d}" for i in range(N)],
-            "label": names[labels].tolist(),
-            **{f"f{j}": features[:, j] for j in range(4)},
-            "text": [f"this is text {i}" for i in range(N)],
-        }
-    )
-
-
-def write_csv(folder: Path) -> None:
-    """``data.csv``."""
-    pyarrow.csv.write_csv(table(), str(folder / "data.csv"), pyarrow.csv.WriteOptions(quoting_style="none"))
-
-
-def write_parquet(folder: Path) -> None:
-    """``data.parquet``."""
-    pq.write_table(table(), folder / "data.parquet", row_group_size=25)
-
-
-def write_arrow(folder: Path) -> None:
-    """``data.arrow``."""
-    with pa.ipc.new_file(str(folder / "data.arrow"), table().schema) as writer:
-        writer.write_table(table())
-
-
-def write_npz(folder: Path) -> None:
-    """``data.npz``, and the right labels in ``truth.npy`` and ``truth.npz``."""
-    features, labels = numbers()
-    np.savez(folder / "data.npz", features=features, labels=labels, ids=np.arange(N) + 100)
-
-
-def write_truth(folder: Path) -> None:
-    """``truth.npy`` and ``truth.npz``: the right labels."""
-    np.save(folder / "truth.npy", np.arange(N) % 3)
-    np.savez(folder / "truth.npz", labels=np.arange(N) % 3, ids=np.arange(N) + 100)
-
-
-def write_npy(folder: Path) -> None:
-    """``data.npy``, and labels in three kinds of files."""
-    features, labels = numbers()
-    np.save(folder / "data.npy", features)
-    np.save(folder / "labels.npy", labels)
-    (folder / "labels.txt").write_text("\n".join(map(str, labels.tolist())) + "\n")
-    (folder / "labels.csv").write_text("label\n" + "\n".join(map(str, labels.tolist())) + "\n")
-
-
-def write_shards(folder: Path) -> None:
-    """``shards/``: the rows in three Parquet files."""
-    (folder / "shards").mkdir()
-    for number in range(3):
-        pq.write_table(
-            table().slice(20 * number, 20), folder / "shards" / f"part-{number}.parquet", row_group_size=7
-        )
-
-
-def write_hugging_face(folder: Path) -> None:
-    """``hf/``: a saved Hugging Face data set."""
-    features, labels = numbers()
-    data = pa.table(
-        {
-            "embedding": pa.array(features.tolist(), pa.list_(pa.float32())),
-            "label": pa.array(labels, pa.int64()),
-            "text": [f"text {i}" for i in range(N)],
-        }
-    )
-    root = folder / "hf"
-    root.mkdir()
-    with pa.ipc.new_stream(str(root / "data-00000-of-00001.arrow"), data.schema) as writer:
-        writer.write_table(data, max_chunksize=25)
-    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_fingerprint": "1", "_split": "train"}
-    described = {
-        "embedding": {"feature": {"dtype": "float32", "_type": "Value"}, "_type": "Sequence"},
-        "label": {"names": ["ant", "bee", "cat"], "_type": "ClassLabel"},
-        "text": {"dtype": "string", "_type": "Value"},
-    }
-    (root / "state.json").write_text(json.dumps(state))
-    (root / "dataset_info.json").write_text(json.dumps({"features": described}))
 
 
 def picture(seed: int, kind: str = "PNG") -> bytes:
@@ -166,7 +75,7 @@ def write_cifar(folder: Path) -> None:
 
 
 def cifar_pickle(pixels: Any, labels: list[int]) -> bytes:
-    """A batch as Python 2 wrote it, opcode by opcode: {"data": array, "labels": list of numbers}."""
+    """A batch as Python 2 wrote it, opcode by opcode: {"data": array, "labels": list of table_seeds.numbers}."""
 
     def text(value: bytes) -> bytes:
         return b"T" + struct.pack("<i", len(value)) + value
@@ -246,8 +155,8 @@ def write_run(folder: Path) -> None:
     from eigenclean.review import Review
     from eigenclean.review.store import Change
 
-    write_npz(folder)
-    write_truth(folder)
+    table_seeds.write_npz(folder)
+    table_seeds.write_truth(folder)
     detect(folder / "data.npz", folder / "run", "--csv")
     review = Review.open(folder / "run")
     try:
@@ -277,8 +186,8 @@ def write_patches(folder: Path) -> None:
     from eigenclean.patch import Patch
     from eigenclean.sources import open_source
 
-    write_csv(folder)
-    write_npz(folder)
+    table_seeds.write_csv(folder)
+    table_seeds.write_npz(folder)
     for name, suffix in (("data.csv", "csv"), ("data.npz", "npz")):
         source = open_source(str(folder / name))
         rows = [7, 17, 27]
@@ -303,6 +212,18 @@ def write_csv_applied(folder: Path) -> None:
     assert run(["patch", "apply", str(folder / "applied" / "data.csv"), patch, "--in-place"]) == 0
 
 
+def write_patched(write: Callable[[Path], None], folder: Path) -> None:
+    """A data file, and ``patch.jsonl`` with three of its labels changed."""
+    from eigenclean.sources import open_source
+
+    write(folder)
+    source = open_source(str(next(folder.glob("data.*"))))
+    rows, other = [7, 17, 27], {"ant": "bee, the", "bee": "cat", "cat": "ant"}
+    old = source.labels[rows].tolist()
+    text = decisions(source.ids[rows].tolist(), old, [other[label] for label in old], source.data_hash())
+    (folder / "patch.jsonl").write_text(text)
+
+
 def write_image_patch(folder: Path) -> None:
     """``images/``, to which the patch ``moves.jsonl`` has been applied: two images have moved."""
     from eigenclean.sources import open_source
@@ -318,7 +239,7 @@ def write_image_patch(folder: Path) -> None:
 
 def write_model(folder: Path) -> None:
     """``model/`` as `train` writes it, and the data that it was trained on."""
-    write_npz(folder)
+    table_seeds.write_npz(folder)
     command = ["train", str(folder / "data.npz"), "--out", str(folder / "model"), *TRAINING]
     assert run(command) == 0
 
@@ -326,11 +247,17 @@ def write_model(folder: Path) -> None:
 TRAINING = ("--recipe", "standard", "--epochs", "2", "--device", "cpu", "--set", "net.hidden=[8]")
 
 
+def write_probe(folder: Path) -> None:
+    """``model/`` of the recipe `probe`, which needs no torch, and the data that it was trained on."""
+    table_seeds.write_csv(folder)
+    assert run(["train", str(folder / "data.csv"), "--recipe", "probe", "--out", str(folder / "model")]) == 0
+
+
 def write_moments(folder: Path) -> None:
     """``moments/`` as `FINE.save` writes them."""
     from eigenclean import FINE
 
-    FINE(keep_moments=True).fit(*numbers()).save(folder / "moments")
+    FINE(keep_moments=True).fit(*table_seeds.numbers()).save(folder / "moments")
 
 
 def write_cache(folder: Path) -> None:

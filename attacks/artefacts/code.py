@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.artefacts.hostile import evil_module, evil_pickles
 from attacks.commands import Action
 from attacks.fuzz.tables import write_npz
@@ -126,7 +126,7 @@ def _use_model(work: Path) -> list[Action]:
     def load() -> Any:
         from eigenclean import RobustClassifier
 
-        return RobustClassifier.load(work / "model").predict(seeds.numbers()[0])
+        return RobustClassifier.load(work / "model").predict(table_seeds.numbers()[0])
 
     resume = ["train", str(work / "data.npz"), "--out", str(work / "model"), "--resume", *seeds.TRAINING]
     return [load, resume]
@@ -161,7 +161,7 @@ def _load_moments(work: Path) -> list[Action]:
     def load() -> Any:
         from eigenclean import FINE
 
-        return FINE.load(work / "moments").judge(*seeds.numbers())
+        return FINE.load(work / "moments").judge(*table_seeds.numbers())
 
     return [load]
 
@@ -172,7 +172,7 @@ def pickles() -> Iterator[Attack]:
         for array in ("features", "labels", "ids", "images", "texts"):
 
             def in_archive(work: Path, name: str = name, array: str = array) -> list[Action]:
-                features, labels = seeds.numbers()
+                features, labels = table_seeds.numbers()
                 content = write_npz({"features": features, "labels": labels})
                 (work / "data.npz").write_bytes(_with_member(content, f"{array}.npy", _object_array(work, name)))
                 return [["detect", str(work / "data.npz"), "--out", str(work / "out")]]
@@ -234,7 +234,7 @@ def _extension_type(work: Path, pickled: bytes) -> list[Action]:
         "ARROW:extension:name": "arrow.py_extension_type",
         "ARROW:extension:metadata": pickled,
     }
-    table = seeds.table()
+    table = table_seeds.table()
     fields = [field.with_metadata(metadata) if field.name == "f0" else field for field in table.schema]
     changed = pa.table(table.columns, schema=pa.schema(fields))
     pq.write_table(changed, work / "data.parquet")

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 
 CANARY = "canary-of-the-attack"
 MARK = "mark"
@@ -16,8 +16,8 @@ def plant_outside(root: Path) -> None:
     (outside / "secret.txt").write_text(CANARY, encoding="utf-8")
     (outside / "victim.png").write_bytes(seeds.picture(99))
     (outside / "dog" / "victim.png").write_bytes(seeds.picture(98))
-    seeds.write_arrow(outside)
-    seeds.write_csv(outside)
+    table_seeds.write_arrow(outside)
+    table_seeds.write_csv(outside)
 
 
 def evil_module(root: Path) -> str:

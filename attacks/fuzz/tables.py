@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from attacks.fuzz.mutations import Mutation
+from attacks.fuzz.mutations import BYTES, Mutation
 from attacks.fuzz.texts import ODD_TEXTS
 
 Columns = dict[str, "pa.Array[Any]"]
@@ -232,6 +233,37 @@ def odd_npy(content: bytes, rng: random.Random) -> bytes:
     return _npy(_odd_values(np.load(io.BytesIO(content), allow_pickle=False), rng))
 
 
+def odd_workbook(content: bytes, rng: random.Random) -> bytes:
+    """Bytes of one member of a workbook are replaced: its XML is broken, or names something else."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = rng.choice(list(members))
+    members[name] = rng.choice(BYTES)(members[name], rng)
+    return _zip(members)
+
+
+def odd_sheet(content: bytes, rng: random.Random) -> bytes:
+    """Numbers, references and types of cells in a sheet are replaced by odd ones."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = rng.choice([name for name in members if name.startswith("xl/worksheets/")] or list(members))
+    values = re.split(rb'("[^"<>]*"|>[^<>]+<)', members[name])
+    row = rng.randrange(1, len(values), 2)
+    odd = rng.choice((b"", b"-1", b"1e400", b"A1048577", b"ZZZZ9", b"99999999999", b"n", b"inlineStr", b"&entity;"))
+    values[row] = values[row][:1] + odd + values[row][-1:]
+    return _zip({**members, name: b"".join(values)})
+
+
+def missing_member(content: bytes, rng: random.Random) -> bytes:
+    """A member of the workbook is missing, or lies outside its folder."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = rng.choice(list(members))
+    removed = members.pop(name)
+    return _zip(members if rng.random() < 0.5 else {**members, f"../{name}": removed})
+
+
+WORKBOOK: tuple[Mutation, ...] = (odd_workbook, odd_sheet, odd_sheet, odd_sheet, missing_member)
 NPZ: tuple[Mutation, ...] = (odd_arrays, odd_arrays, odd_arrays, other_lengths, missing_arrays, lying_archive)
 NPY: tuple[Mutation, ...] = (odd_npy, odd_npy, lying_npy, lying_npy)
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.commands import Action
 from attacks.fuzz import tables, texts
 from attacks.fuzz.mutations import Mutation
@@ -70,6 +71,19 @@ def _csv(folder: Path) -> list[Action]:
     ]
 
 
+def _patched(name: str) -> Callable[[Path], list[Action]]:
+    def actions(folder: Path) -> list[Action]:
+        source, out, patch = str(folder / name), str(folder / "out"), str(folder / "patch.jsonl")
+        return [
+            ["detect", source, "--out", out, "--method", "fine", "--no-report"],
+            ["patch", "apply", source, patch, "--in-place"],
+            ["detect", source, "--out", out, "--text-column", "text", "--id-column", "id", "--no-report"],
+            ["patch", "apply", source, patch, "--out", str(folder / f"out{name.removeprefix('data')}")],
+        ]
+
+    return actions
+
+
 def _labels(folder: Path) -> list[Action]:
     return [
         [
@@ -81,6 +95,14 @@ def _labels(folder: Path) -> list[Action]:
             str(folder / "out"),
         ]
         for kind in ("npy", "txt", "csv")
+    ]
+
+
+def _probabilities(folder: Path) -> list[Action]:
+    labels, out = str(folder / "labels.npy"), str(folder / "out")
+    return [
+        ["detect", labels, "--pred-probs", str(folder / f"p.{kind}"), "--out", out, "--no-report"]
+        for kind in ("npy", "npz", "parquet", "csv")
     ]
 
 
@@ -137,10 +159,20 @@ def _model(folder: Path) -> list[Action]:
     def load() -> Any:
         from eigenclean import RobustClassifier
 
-        return RobustClassifier.load(folder / "model").predict(seeds.numbers()[0])
+        return RobustClassifier.load(folder / "model").predict(table_seeds.numbers()[0])
 
     again = ["train", str(folder / "data.npz"), "--out", str(folder / "model"), "--resume", *seeds.TRAINING]
     return [load, load, again, ["score", str(folder / "model"), "--truth", str(folder / "data.npz")]]
+
+
+def _probe(folder: Path) -> list[Action]:
+    def load() -> Any:
+        from eigenclean import RobustClassifier
+
+        return RobustClassifier.load(folder / "model").classes_
+
+    predicted = str(folder / "out.csv")
+    return [load, ["predict", str(folder / "model"), str(folder / "data.csv"), "--out", predicted]]
 
 
 def _moments(folder: Path) -> list[Action]:
@@ -149,27 +181,54 @@ def _moments(folder: Path) -> list[Action]:
 
         fine = FINE.load(folder / "moments")
         with suppress(TypeError, ValueError):  # changed numbers may load and not judge: an ordinary Python error
-            fine.judge(*seeds.numbers())
+            fine.judge(*table_seeds.numbers())
 
     return [load]
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("csv", seeds.write_csv, {"data.csv": texts.CSV}, _csv, 2.5),
-    Target("parquet", seeds.write_parquet, {"data.parquet": PARQUET}, _streamed("data.parquet"), 1.5),
-    Target("arrow", seeds.write_arrow, {"data.arrow": ARROW}, _streamed("data.arrow"), 1.5),
-    Target("npz", seeds.write_npz, {"data.npz": tables.NPZ}, _detect("data.npz"), 1.5),
+    Target("csv", table_seeds.write_csv, {"data.csv": texts.CSV}, _csv, 2.5),
+    *(
+        Target(
+            kind,
+            partial(seeds.write_patched, write),
+            {name: mutations, "patch.jsonl": texts.JSON_LINES},
+            _patched(name),
+        )
+        for kind, write, name, mutations in (
+            ("json-lines", table_seeds.write_json_lines, "data.jsonl", texts.JSON_LINES),
+            ("json", table_seeds.write_json, "data.json", texts.JSON),
+            ("csv-gz", table_seeds.write_compressed, "data.csv.gz", texts.COMPRESSED_CSV),
+            ("excel", table_seeds.write_workbook, "data.xlsx", tables.WORKBOOK),
+        )
+    ),
+    Target("parquet", table_seeds.write_parquet, {"data.parquet": PARQUET}, _streamed("data.parquet"), 1.5),
+    Target("arrow", table_seeds.write_arrow, {"data.arrow": ARROW}, _streamed("data.arrow"), 1.5),
+    Target("npz", table_seeds.write_npz, {"data.npz": tables.NPZ}, _detect("data.npz"), 1.5),
     Target(
         "npy",
-        seeds.write_npy,
+        table_seeds.write_npy,
         {"data.npy": tables.NPY, "labels.npy": tables.NPY, "labels.txt": texts.CSV, "labels.csv": texts.CSV},
         _labels,
         1.5,
     ),
-    Target("shards", seeds.write_shards, {"shards/*": PARQUET}, _streamed("shards"), 1.0, "shards"),
+    Target(
+        "probabilities",
+        table_seeds.write_probabilities,
+        {
+            "labels.npy": tables.NPY,
+            "p.npy": tables.NPY,
+            "p.npz": tables.NPZ,
+            "p.parquet": PARQUET,
+            "p.csv": texts.CSV,
+        },
+        _probabilities,
+        1.5,
+    ),
+    Target("shards", table_seeds.write_shards, {"shards/*": PARQUET}, _streamed("shards"), 1.0, "shards"),
     Target(
         "hugging-face",
-        seeds.write_hugging_face,
+        table_seeds.write_hugging_face,
         {"hf/*.arrow": STREAM, "hf/*.json": texts.JSON},
         _streamed("hf"),
         1.0,
@@ -237,6 +296,14 @@ TARGETS: tuple[Target, ...] = (
         {"model/*.json": texts.JSON, "model/*.jsonl": texts.JSON_LINES, "model/*": ()},
         _model,
         2.0,
+        "model",
+    ),
+    Target(
+        "probe",
+        seeds.write_probe,
+        {"model/*.json": texts.JSON, "model/*.npz": tables.NPZ, "model/*": ()},
+        _probe,
+        1.5,
         "model",
     ),
     Target(

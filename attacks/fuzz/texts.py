@@ -1,5 +1,6 @@
-"""Mutations of text formats: CSV, lists of names, JSON and JSON lines."""
+"""Mutations of text formats: CSV, compressed or not, lists of names, JSON and JSON lines."""
 
+import gzip
 import json
 import random
 from collections.abc import Iterator
@@ -208,6 +209,16 @@ def of_each_line(mutate: Mutation) -> Mutation:
     return mutated
 
 
+def of_compressed(mutate: Mutation) -> Mutation:
+    """The mutation of what a gzip file holds, compressed again."""
+
+    def mutated(content: bytes, rng: random.Random) -> bytes:
+        return gzip.compress(mutate(gzip.decompress(content), rng), mtime=0)
+
+    mutated.__name__ = mutate.__name__
+    return mutated
+
+
 CSV: tuple[Mutation, ...] = (
     replace_cell,
     replace_cell,
@@ -221,6 +232,7 @@ CSV: tuple[Mutation, ...] = (
     open_quote,
     many_columns,
 )
+COMPRESSED_CSV: tuple[Mutation, ...] = tuple(map(of_compressed, CSV))
 JSON: tuple[Mutation, ...] = (
     odd_json_value,
     odd_json_value,

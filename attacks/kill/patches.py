@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.kill.scenario import Scenario, run_again
 from eigenclean.cli.app import run
 from eigenclean.sources import open_source
@@ -70,6 +70,30 @@ class PatchArray(PatchFile):
 
     name = "patch-npz"
     file = "data.npz"
+    kills = 20
+
+
+class PatchJsonLines(PatchFile):
+    """`patch apply --in-place` to JSON lines."""
+
+    name = "patch-json-lines"
+    file = "data.jsonl"
+    kills = 20
+
+
+class PatchCompressed(PatchFile):
+    """`patch apply --in-place` to a compressed CSV file."""
+
+    name = "patch-csv-gz"
+    file = "data.csv.gz"
+    kills = 20
+
+
+class PatchWorkbook(PatchFile):
+    """`patch apply --in-place` to an Excel workbook."""
+
+    name = "patch-excel"
+    file = "data.xlsx"
     kills = 20
 
 
@@ -144,12 +168,17 @@ class RevertImages(PatchImages):
 
 def write_data(folder: Path, name: str) -> None:
     """A data file of that name."""
-    if name.endswith(".csv"):
-        seeds.write_csv(folder)
-    elif name.endswith(".parquet"):
-        seeds.write_parquet(folder)
-    else:
-        seeds.write_npz(folder)
+    WRITERS[name](folder)
+
+
+WRITERS = {
+    "data.csv": table_seeds.write_csv,
+    "data.csv.gz": table_seeds.write_compressed,
+    "data.jsonl": table_seeds.write_json_lines,
+    "data.npz": table_seeds.write_npz,
+    "data.parquet": table_seeds.write_parquet,
+    "data.xlsx": table_seeds.write_workbook,
+}
 
 
 def _images(root: Path) -> dict[str, str]:

@@ -4,7 +4,17 @@ from pathlib import Path
 
 from attacks.kill import review
 from attacks.kill.embedding import Embed, EmbedFolder
-from attacks.kill.patches import PatchArray, PatchFile, PatchImages, PatchParquet, RevertFile, RevertImages
+from attacks.kill.patches import (
+    PatchArray,
+    PatchCompressed,
+    PatchFile,
+    PatchImages,
+    PatchJsonLines,
+    PatchParquet,
+    PatchWorkbook,
+    RevertFile,
+    RevertImages,
+)
 from attacks.kill.runs import Dask, Detect, FirstDetect, Stream
 from attacks.kill.scenario import KillCase, Scenario, prepare
 from attacks.kill.training import Retrain, Train
@@ -23,6 +33,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     RevertFile(),
     PatchParquet(),
     PatchArray(),
+    PatchJsonLines(),
+    PatchCompressed(),
+    PatchWorkbook(),
     PatchImages(),
     RevertImages(),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attacks import seeds
+from attacks import table_seeds
 from attacks.commands import broken_promises, execute
 from attacks.kill.scenario import Scenario, run_again
 from eigenclean.cli.app import run
@@ -28,7 +28,7 @@ class Detect(Scenario):
     def build(self, folder: Path) -> None:
         """Two data sets, and the run about the first one."""
         for seed, name in enumerate((OLD, NEW)):
-            features, labels = seeds.numbers(seed)
+            features, labels = table_seeds.numbers(seed)
             np.savez(folder / name, features=features, labels=labels + (NEW_LABELS if name == NEW else 0))
         assert run(["detect", str(folder / OLD), "--out", str(folder / "run"), "--csv"]) == 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attacks import seeds
+from attacks import seeds, table_seeds
 from attacks.kill.scenario import Scenario, run_again
 from eigenclean.cli.app import run
 from eigenclean.errors import EigencleanError
@@ -22,7 +22,7 @@ class Train(Scenario):
 
     def build(self, folder: Path) -> None:
         """The data alone."""
-        seeds.write_npz(folder)
+        table_seeds.write_npz(folder)
 
     def command(self, folder: Path) -> list[str]:
         """The command line that is killed."""
@@ -96,5 +96,5 @@ def _loaded(model: Path) -> list[Any] | None:
         classifier = RobustClassifier.load(model)
     except EigencleanError:
         return None
-    predicted: list[Any] = np.asarray(classifier.predict_proba(seeds.numbers()[0])).tolist()
+    predicted: list[Any] = np.asarray(classifier.predict_proba(table_seeds.numbers()[0])).tolist()
     return [predicted, np.asarray(classifier.verdict_.p_clean).tolist()]
