@@ -172,6 +172,22 @@ def test_every_head_is_saved_and_read(heads: str, rows: Any) -> None:
     assert fit.model.describe()
 
 
+def test_a_model_of_hashed_columns_is_refused_when_numpy_draws_other_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    features, codes = rng.standard_normal((30, 2100)), np.arange(30) % 3
+    model = fit_probe(features, judged(codes, np.ones(30)), ("linear",)).model
+    record, arrays = model.to_arrays()
+    back = ProbeModel.from_arrays(record, arrays, 3)
+    assert np.array_equal(back.predict_proba(features), model.predict_proba(features))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: np.random.Generator(np.random.MT19937(seed)))
+    with pytest.raises(InvalidData, match="which differ from those of the version with which this model was saved"):
+        ProbeModel.from_arrays(record, arrays, 3)
+    old = {name: array for name, array in arrays.items() if name != "hashed_example"}  # of an earlier version
+    assert ProbeModel.from_arrays(record, old, 3).n_columns == 2100
+
+
 def test_trusted_labels_are_learned_whatever_the_detector_says(data: Any) -> None:
     X, y = data
     free = RobustClassifier(QUICK).fit(X, y)

@@ -11,7 +11,7 @@ from eigenclean.detect.judge.row_maps import StandardizedColumns, typical_distan
 from eigenclean.detect.judge.unit_rows import RowMap, RowNormalizer
 from eigenclean.seeds import tagged_generator
 from eigenclean.train.probe.ridge import RidgeFit, RidgeHead, fit_ridge
-from eigenclean.train.probe.rows import FourierRows, describe_rows, rows_from
+from eigenclean.train.probe.rows import FourierRows, describe_rows, hash_check, rows_from, verify_hash
 from eigenclean.train.probe.stacking import Stack, fit_stack
 from eigenclean.train.probe.targets import JudgedLabels
 from eigenclean.train.probe.trees import MAX_COLUMNS, MAX_ROWS, Forest, fit_forest
@@ -69,6 +69,7 @@ class ProbeModel:
         """A record for JSON, and arrays by name."""
         record: dict[str, Any] = {"n_columns": self.n_columns, "loss": self.stack.loss, "heads": []}
         arrays: dict[str, Array] = {"stack.scales": self.stack.scales, "stack.offsets": self.stack.offsets}
+        arrays |= hash_check(self.n_columns)
         for name, head in self.heads.items():
             entry: dict[str, Any] = {"kind": "trees"}
             if isinstance(head, Forest):
@@ -86,6 +87,7 @@ class ProbeModel:
         """What `to_arrays` gave; a ValueError or KeyError when the arrays do not fit together."""
         stack = Stack(arrays["stack.scales"], arrays["stack.offsets"], float(record["loss"]))
         n_columns, heads = int(record["n_columns"]), {}
+        verify_hash(arrays, n_columns)
         for entry in record["heads"]:
             prefix = f"{entry['name']}."
             values = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}

@@ -8,11 +8,12 @@ import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Floats, Ints, working_dtype
 from eigenclean.detect.judge.row_maps import StandardizedColumns
-from eigenclean.detect.judge.unit_rows import MAX_COLUMNS, RowMap, RowNormalizer
+from eigenclean.detect.judge.unit_rows import MAX_COLUMNS, RowMap, RowNormalizer, hash_columns
 from eigenclean.errors import InvalidData
 
 Arrays = Mapping[str, Array]
 _UNIT, _STANDARD, _FOURIER = "unit-length", "standardised", "fourier"
+_HASHED = "hashed_example"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +67,26 @@ def rows_from(record: Mapping[str, Any], arrays: Arrays) -> RowMap:
         return FourierRows(rows_from(record["base"], arrays), arrays["frequencies"])
     if record["kind"] != _UNIT:
         raise ValueError(f"rows are prepared in the way {record['kind']!r}, which is not known here")
-    normalizer = RowNormalizer(bool(record["take_roots"]), arrays["centre"])
-    for name, values in _hash_check(normalizer, int(arrays["n_hashed"][0]) if "n_hashed" in arrays else 0).items():
-        if not np.allclose(values, arrays[name]):
-            raise InvalidData(
-                "wide rows are hashed with numpy's random numbers, which differ in the version with which this "
-                "model was saved; train it again"
-            )
-    return normalizer
+    return RowNormalizer(bool(record["take_roots"]), arrays["centre"])
 
 
-def _hash_check(normalizer: RowNormalizer, width: int = 0) -> dict[str, Array]:
-    """For rows with so many columns that they are hashed: one prepared row, to be compared when a model is read."""
-    if not width or len(normalizer.centre) < MAX_COLUMNS:
+def hash_check(n_columns: int) -> dict[str, Array]:
+    """One hashed row, to be stored with a model of so many columns that they are hashed; else nothing.
+
+    The groups and signs of feature hashing are drawn anew whenever a model is used. numpy does not promise that a
+    later version draws the same, and with others the model would predict nonsense.
+    """
+    if n_columns <= MAX_COLUMNS:
         return {}
-    example = np.sin(np.arange(width, dtype=np.float64))[None]
-    return {"n_hashed": np.array([width]), "hashed": normalizer.apply(np.abs(example))}
+    return {_HASHED: hash_columns(np.sin(np.arange(n_columns, dtype=np.float64))[None])}
+
+
+def verify_hash(arrays: Arrays, n_columns: int) -> None:
+    """Raise `InvalidData` if rows are hashed otherwise than when the arrays were stored."""
+    if _HASHED in arrays:
+        for name, values in hash_check(n_columns).items():
+            if not np.allclose(values, arrays[name]):
+                raise InvalidData(
+                    "columns are hashed with random numbers of numpy, which differ from those of the version with "
+                    "which this model was saved: train it again, or install that version of numpy"
+                )
