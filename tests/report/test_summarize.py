@@ -188,6 +188,28 @@ def test_what_was_measured_takes_the_place_of_the_estimate(make: Make, low: floa
     assert ending in certainty and "own estimate" not in certainty and head["is_measured"]
 
 
+def test_what_people_found_out_comes_before_the_estimate(make: Make) -> None:
+    flagged = np.arange(100) < 20
+    p_clean = np.where(
+        flagged, 0.1, np.where(np.arange(100) >= 90, 0.0, 1.0)
+    )  # ten labels were corrected by people
+    facts = {"n": 26, "confirmed": 13, "corrected": 10, "removed": 2, "applied": 3}
+    summary = summarize(make(n=100, flagged=flagged, p_clean=p_clean), run={"decisions": facts})
+    assert " ".join(summary["headline"]["certainty"].split()) == (
+        "Measured by people: of 25 labels that they decided about, 15 were wrong (60 %). They chose which ones to "
+        "look at, so this is not the noise rate. By the detector’s own estimate, about 9 in 10 of these flags "
+        "should be right."
+    )
+    assert "probabilities of labels that nobody has decided about are the detector’s own" in render(summary)
+
+
+@pytest.mark.parametrize(
+    "run", [{"decisions": {"n": 1}}, {"decisions": {"applied": 9}}, {"self_test": {"recall": "x"}}]
+)
+def test_a_record_that_says_nothing_leaves_the_estimate(make: Make, run: dict[str, Any]) -> None:
+    assert summarize(make(), run=run)["headline"]["certainty"].startswith("By the detector’s own estimate, ")
+
+
 @pytest.mark.parametrize("n_flagged", [0, 1, 5])
 def test_an_estimate_is_called_one(make: Make, n_flagged: int) -> None:
     flagged = np.arange(50) < n_flagged

@@ -83,7 +83,7 @@ def test_decisions_are_found_again_when_the_data_have_changed(
     order = np.random.default_rng(1).permutation(500)
     rows.save(labels, order)
     summary = run_detect(DetectRequest(str(rows.path), tmp_path / "again", FAST, decisions=run))
-    facts = {"n": 4, "confirmed": 1, "corrected": 1, "removed": 1, "unmatched": 1, "given": 4}
+    facts = {"n": 4, "confirmed": 1, "corrected": 1, "removed": 1, "unmatched": 1, "given": 4, "applied": 1}
     assert summary["decisions"] == facts
     verdict = Verdict.load(tmp_path / "again")
     place = {id: row for row, id in enumerate(verdict.ids.tolist())}

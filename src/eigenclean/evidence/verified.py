@@ -25,6 +25,7 @@ class VerifiedLabels:
         n_unmatched: decisions about rows that are not there, or have neither the old nor the new label.
         notes: what people wrote about rows, as records for a report.
         n_elsewhere: how many of the decisions were not made in the review of the run that is judged again.
+        n_applied: how many rows have the corrected label already.
     """
 
     labels: Array
@@ -34,6 +35,7 @@ class VerifiedLabels:
     n_unmatched: int = 0
     notes: tuple[Mapping[str, str], ...] = ()
     n_elsewhere: int = 0
+    n_applied: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -75,7 +77,9 @@ class VerifiedLabels:
             is_known[row], is_removed[row] = decision in (KEEP, RELABEL), decision == REMOVE
             if decision == RELABEL:
                 corrected[row] = label
-        return cls(_with_labels(labels, corrected, by=by), is_known, is_removed, is_decided, n_unmatched)
+        right = _with_labels(labels, corrected, by=by)
+        n_applied = sum(str(labels[row].item()) == str(label) for row, label in corrected.items())
+        return cls(right, is_known, is_removed, is_decided, n_unmatched, n_applied=n_applied)
 
     def take(self, rows: slice) -> "VerifiedLabels":
         """These rows."""

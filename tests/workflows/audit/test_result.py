@@ -61,6 +61,11 @@ def test_it_shows_headline_classes_and_values_and_escapes_them(result: Audit) ->
     assert "features: " in html  # what became of the columns
 
 
+def test_it_shows_what_was_measured(result: Audit) -> None:
+    result.summary["decisions"] = {"n": 4, "confirmed": 1, "corrected": 3}
+    assert "Measured by people: of 4 labels that they decided about, 3 were wrong" in result._repr_html_()
+
+
 def test_it_shows_thumbnails_that_are_inside() -> None:
     pixels, labels = images()
     result = audit({"images": pixels, "features": pixels.reshape(N, -1).astype(float)}, label=labels, method="knn")

@@ -1,7 +1,8 @@
 """The head of the report: cautions, how many labels look wrong, and how certain that is: measured, or estimated."""
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 from eigenclean.metrics.certainty import CERTAINTY_BANDS, count_by_certainty
 from eigenclean.metrics.noise_rate import verdict_interval
@@ -12,14 +13,18 @@ from eigenclean.report.sections.base import ReportInput
 def headline(inputs: ReportInput) -> dict[str, Any]:
     """Counts, the estimated noise rate with its interval, and the sentences that state them.
 
-    ``cautions`` come before everything else. ``certainty`` is what the self-test has measured, if there was one;
-    otherwise it says that it is the detector's own estimate.
+    ``cautions`` come before everything else. ``certainty`` is what the self-test has measured, if there was one.
+    What people found out about labels comes before the estimate for the others, which is called the detector's own.
     """
     classes, p_wrong = inputs.classes, inputs.p_wrong
     n, n_flagged = len(inputs.verdict), len(classes.flagged)
     expected_right = float(p_wrong[classes.flagged].sum())
-    expected_missed = float(p_wrong.sum()) - expected_right
-    measured = _measured((inputs.run or {}).get("self_test"))
+    run = inputs.run or {}
+    decided = _decided(run.get("decisions"))
+    # Rows that people have corrected are not flagged again, and hide nothing.
+    expected_missed = max(float(p_wrong.sum()) - expected_right - (decided.corrected if decided else 0), 0.0)
+    measured = _measured(run.get("self_test"))
+    estimated = _certainty(n, n_flagged, expected_right, expected_missed)
     return {
         "n_samples": n,
         "n_classes": classes.n_given,
@@ -34,7 +39,8 @@ def headline(inputs: ReportInput) -> dict[str, Any]:
         "n_none": inputs.verdict.n_none,
         "none_sentence": none_sentence(inputs.verdict.n_none),
         "is_measured": measured is not None,
-        "certainty": measured or _certainty(n, n_flagged, expected_right, expected_missed),
+        "is_reviewed": decided is not None,
+        "certainty": measured or (f"{decided.sentence} {estimated}" if decided else estimated),
     }
 
 
@@ -79,13 +85,47 @@ def _certainty(n: int, n_flagged: int, expected_right: float, expected_missed: f
 
 
 def _measured(test: Any) -> str | None:
-    """What the self-test has measured on these data, in a sentence; None where there was none."""
-    if not isinstance(test, Mapping):
+    """What the self-test has measured on these data, in a sentence; None where there was none.
+
+    The record may come from the folder of somebody else.
+    """
+    if not isinstance(test, Mapping) or not (_is_number(test.get("n_planted")) and _is_number(test.get("recall"))):
         return None
     found = (
         f"Measured on these data: of {plural(int(test['n_planted']), 'label')} made wrong in a copy, "
         f"{percent(test['recall'])} were flagged"
     )
     low, high = test.get("precision_low"), test.get("precision_high")
-    right = "" if low is None or high is None else f", and {between(low, high)} of the flags there were right"
+    right = (
+        f", and {between(low, high)} of the flags there were right" if _is_number(low) and _is_number(high) else ""
+    )
     return f"{found}{right}. Planted errors are random; real ones may be harder to find."
+
+
+class _Decided(NamedTuple):
+    """What people found out: in a sentence, and how many labels they have corrected that are still given."""
+
+    sentence: str
+    corrected: int
+
+
+def _decided(facts: Any) -> _Decided | None:
+    """The decisions that the judge was told; None where nobody has said of a label that it is right or wrong."""
+    if not isinstance(facts, Mapping):
+        return None
+    names = ("confirmed", "corrected", "removed", "applied")
+    confirmed, corrected, removed, applied = (facts[k] if type(facts.get(k)) is int else 0 for k in names)
+    n, n_wrong = confirmed + corrected + removed, corrected + removed + applied
+    if not 0 <= n_wrong <= n or n == 0:
+        return None
+    were = "was" if n_wrong == 1 else "were"
+    share = f" ({percent(n_wrong / n)})" if n > 1 else ""
+    return _Decided(
+        f"Measured by people: of {plural(n, 'label')} that they decided about, {count(n_wrong)} {were} wrong{share}"
+        ". They chose which ones to look at, so this is not the noise rate.",
+        corrected,
+    )
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)

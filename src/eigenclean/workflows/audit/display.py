@@ -32,7 +32,7 @@ def audit_html(
         source: the data, for texts and values of rows.
         notes: what was said during the run.
     """
-    shown = _report_data(verdict, report)
+    shown = _report_data(verdict, report, summary)
     cautions = summary.get("cautions")
     values = {
         "headline": shown["headline"],
@@ -48,9 +48,11 @@ def audit_html(
     return render_page("audit.html", values, package="eigenclean.workflows", styles=["audit.css"])
 
 
-def _report_data(verdict: Verdict, report: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _report_data(
+    verdict: Verdict, report: Mapping[str, Any] | None, summary: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Headline, classes and cards of the report, computed anew where there is none."""
-    fresh = summarize(verdict)
+    fresh = summarize(verdict, run={key: summary.get(key) for key in ("self_test", "decisions")})
     if report is None:
         return fresh
     try:

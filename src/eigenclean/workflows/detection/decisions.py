@@ -153,7 +153,10 @@ def _hash_of_counted_rows(data: Source) -> str | None:
 
 
 def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, Any]:
-    """The entry ``decisions`` of a summary."""
+    """The entry ``decisions`` of a summary.
+
+    Labels that were wrong and are corrected in the data are among the confirmed, and counted as ``applied``.
+    """
     is_given = verified.labels == data.labels
     return {
         "n": int(verified.is_decided.sum()),
@@ -161,6 +164,7 @@ def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, Any]:
         "corrected": int((verified.is_known & ~is_given).sum()),
         "removed": int(verified.is_removed.sum()),
         "unmatched": verified.n_unmatched,
+        **({"applied": verified.n_applied} if verified.n_applied else {}),
         **({"given": verified.n_elsewhere} if verified.n_elsewhere else {}),
         **({"notes": list(verified.notes[:MAX_NOTES])} if verified.notes else {}),
     }
