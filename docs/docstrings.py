@@ -23,4 +23,4 @@ def fence(docstring: str) -> str:
     >>> fence("Adds.\\n\\n>>> 1 + 1\\n2")
     'Adds.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
-    return _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", docstring)
+    return _EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", docstring)

@@ -139,21 +139,21 @@ def matches(shown: Sequence[str], printed: str, *, approx: bool = False) -> bool
 
 
 def _similar(shown: str, printed: str) -> bool:
-    parts = re.split(r"(\.\.\.|\s+|\d+(?:\.\d+)?)", shown)
-    pattern = "".join(map(_as_pattern, parts))
-    found = re.fullmatch(pattern, printed, flags=re.DOTALL)
-    if found is None:
+    pieces = re.split(r"(\.\.\.|\s+|\d+(?:\.\d+)?)", shown)
+    pattern = "".join(map(_as_pattern, pieces))
+    match = re.fullmatch(pattern, printed, flags=re.DOTALL)
+    if match is None:
         return False
-    pairs = zip((part for part in parts if part[:1].isdigit()), found.groups(), strict=True)
+    pairs = zip((piece for piece in pieces if piece[:1].isdigit()), match.groups(), strict=True)
     return all(abs(float(a) - float(b)) <= 0.15 * float(a) + (0.05 if "." in a else 3) for a, b in pairs)
 
 
-def _as_pattern(part: str) -> str:
-    if part == "...":
+def _as_pattern(piece: str) -> str:
+    if piece == "...":
         return ".*?"
-    if part[:1].isdigit():
+    if piece[:1].isdigit():
         return r"(\d+(?:\.\d+)?)"
-    return r"\s+" if part and not part.strip() else re.escape(part)
+    return r"\s+" if piece and not piece.strip() else re.escape(piece)
 
 
 def refresh(path: Path) -> int:

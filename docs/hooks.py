@@ -37,8 +37,8 @@ LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the records in docs/decisions/ and the public modules into the navigation."""
-    found = sorted(path for path in DECISIONS.glob("*.md") if path.name != "index.md")
-    entries = ["decisions/index.md", *(f"decisions/{path.name}" for path in found)]
+    pages = sorted(path for path in DECISIONS.glob("*.md") if path.name != "index.md")
+    entries = ["decisions/index.md", *(f"decisions/{path.name}" for path in pages)]
     modules = [name for names in python_modules().values() for name in names]
     python = [f"{PYTHON}/index.md", *({name: f"{PYTHON}/{name}.md"} for name in ["eigenclean", *modules])]
     filled: dict[str, list[Any]] = {"Decisions": entries, "Python": python}
@@ -287,24 +287,24 @@ def encoders_page(results: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(found: Mapping[str, Any]) -> list[str]:
+def _measured(facts: Mapping[str, Any]) -> list[str]:
     lines = [
         "",
         "## From contents to verdict",
         "",
-        f"What `eigenclean bench embed` measured on one thread, {found['date']}: the default judge on features "
+        f"What `eigenclean bench embed` measured on one thread, {facts['date']}: the default judge on features "
         "that were computed from the pictures or texts in the same run, and embedding against a bare loop of the "
         "same model at the same batch size.",
         "",
         "| Data | Encoder | Rows | Wrong labels | AUROC |",
         "|---|---|---|---|---|",
     ]
-    for one in found["quality"]:
-        if one["status"] == "done":
-            numbers = f"{one['n_samples']} | {100 * one['noise_rate']:.1f} % | {one['auroc']:.3f}"
-            lines.append(f"| {one['case']} | `{one['encoder']}` | {numbers} |")
+    for entry in facts["quality"]:
+        if entry["status"] == "done":
+            numbers = f"{entry['n_samples']} | {100 * entry['noise_rate']:.1f} % | {entry['auroc']:.3f}"
+            lines.append(f"| {entry['case']} | `{entry['encoder']}` | {numbers} |")
     lines += ["", "| Embedding | Time against the bare loop |", "|---|---|"]
-    lines += [f"| {one['case']} | {one['ratio']:.2f} |" for one in found["cases"]]
+    lines += [f"| {entry['case']} | {entry['ratio']:.2f} |" for entry in facts["cases"]]
     return lines
 
 

@@ -311,7 +311,7 @@ class TestBlocks:
     @settings(max_examples=40, deadline=None)
     def test_row_chunks_cover_everything_once(self, n: int, row_bytes: int, chunk_bytes: int) -> None:
         parts = list(row_chunks(n, row_bytes, chunk_bytes))
-        assert [i for part in parts for i in range(n)[part]] == list(range(n))
+        assert [i for chunk in parts for i in range(n)[chunk]] == list(range(n))
         assert all((p.stop - p.start) * row_bytes <= max(chunk_bytes, row_bytes) for p in parts)
 
     def test_working_dtype(self) -> None:

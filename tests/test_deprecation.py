@@ -99,7 +99,7 @@ def test_every_moved_module_of_ours_is_found(old: str) -> None:
 
 def test_old_names_are_gone_when_the_announced_version_comes() -> None:
     def numbers(version: str) -> list[int]:
-        return [int(part) for part in version.split(".")]
+        return [int(number) for number in version.split(".")]
 
     assert numbers(__version__) < numbers(REMOVED_IN)
 

@@ -43,16 +43,18 @@ def test_every_public_name_exists_once_and_is_documented(module_name: str) -> No
 def has_example(value: Any) -> bool:
     """Whether the documentation of a function, or of a class or one of its methods, shows an example."""
     methods = vars(value).values() if inspect.isclass(value) else ()
-    return any(">>>" in (inspect.getdoc(part) or "") for part in (value, *methods))
+    return any(">>>" in (inspect.getdoc(member) or "") for member in (value, *methods))
 
 
 def test_the_names_of_the_package_show_an_example() -> None:
     assert [name for name, value in members("eigenclean").items() if not has_example(value)] == []
 
 
-@pytest.mark.parametrize("part", ["detect", "detect.cuts", "noise", "metrics", "patch", "scale.stream"])
-def test_functions_that_work_on_arrays_show_an_example(part: str) -> None:
-    functions = {name: value for name, value in members(f"eigenclean.{part}").items() if inspect.isfunction(value)}
+@pytest.mark.parametrize("module", ["detect", "detect.cuts", "noise", "metrics", "patch", "scale.stream"])
+def test_functions_that_work_on_arrays_show_an_example(module: str) -> None:
+    functions = {
+        name: value for name, value in members(f"eigenclean.{module}").items() if inspect.isfunction(value)
+    }
     assert [name for name, value in functions.items() if not has_example(value)] == []
 
 

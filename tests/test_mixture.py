@@ -41,9 +41,9 @@ def by_sklearn(x: Array, *, max_iter: int = 100, tol: float = 1e-6, same_start: 
         upper = x > centres[0].mean()
         parts = [x[~upper], x[upper]]
         options = {
-            "weights_init": [len(part) / len(x) for part in parts],
-            "means_init": [[part.mean()] for part in parts],
-            "precisions_init": [[[1 / (part.var() + 1e-6)]] for part in parts],
+            "weights_init": [len(half) / len(x) for half in parts],
+            "means_init": [[half.mean()] for half in parts],
+            "precisions_init": [[[1 / (half.var() + 1e-6)]] for half in parts],
         }
     model = GaussianMixture(2, tol=tol, max_iter=max_iter, random_state=0, **options)
     with warnings.catch_warnings():
@@ -278,8 +278,8 @@ def gaussians(weights: list[float], means: list[float], deviations: list[float])
     """A mixture written down by hand, in the form of the fitted ones."""
     w, m, s = (np.array([values]) for values in (weights, means, deviations))
     natural = np.stack([-0.5 / s**2, m / s**2, np.log(w / (s * np.sqrt(2 * np.pi))) - m**2 / (2 * s**2)], axis=2)
-    one = np.ones(1)
-    return Mixtures("gaussian", w, m, s**2, natural, np.array([[0.0, 1.0]]), one, one.astype(np.intp), one > 0)
+    ones = np.ones(1)
+    return Mixtures("gaussian", w, m, s**2, natural, np.array([[0.0, 1.0]]), ones, ones.astype(np.intp), ones > 0)
 
 
 class TestMonotone:
@@ -330,9 +330,9 @@ class TestTwoMeans:
         centres, valid = best_two_means(x, one_class(len(x)))
         assert valid[0] == (np.ptp(x) > 0)
         if valid[0]:
-            found = np.minimum((x - centres[0, 0]) ** 2, (x - centres[0, 1]) ** 2).sum()
+            within = np.minimum((x - centres[0, 0]) ** 2, (x - centres[0, 1]) ** 2).sum()
             best = min(len(x[:i]) * x[:i].var() + len(x[i:]) * x[i:].var() for i in range(1, len(x)))
-            assert found == pytest.approx(best, abs=1e-9)
+            assert within == pytest.approx(best, abs=1e-9)
 
 
 class TestGainOfTheSecond:
@@ -341,10 +341,10 @@ class TestGainOfTheSecond:
         for seed in range(10):
             x = rng.normal(0.0, 1.0, 200) if seed % 2 else two_groups(200, seed, low=0.84, share=0.3)
             mixture = fit_mixtures(x, one_class(200), tol=1e-9, max_iter=3000, regularisation=1e-9)
-            one = GaussianMixture(1, reg_covar=1e-9).fit(x[:, None]).aic(x[:, None])
+            single = GaussianMixture(1, reg_covar=1e-9).fit(x[:, None]).aic(x[:, None])
             two = -2 * 200 * mixture.log_likelihood[0] + 2 * 5
             gain = gain_of_second(x, one_class(200), mixture)[0]
-            assert gain == pytest.approx((one - two) / 200, abs=1e-6)
+            assert gain == pytest.approx((single - two) / 200, abs=1e-6)
 
     def test_one_gaussian_gains_little_and_two_gain_much(self) -> None:
         rng = np.random.default_rng(1)

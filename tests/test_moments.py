@@ -28,8 +28,8 @@ def by_svd(rows: Array, weights: Array | None = None) -> tuple[float, Array]:
     return float(singular[0] ** 2), right[0]
 
 
-def assert_pair(found: tuple[float, Array], expected: tuple[float, Array], tolerance: float = 1e-9) -> None:
-    value, vector = found
+def assert_pair(result: tuple[float, Array], expected: tuple[float, Array], tolerance: float = 1e-9) -> None:
+    value, vector = result
     assert value == pytest.approx(expected[0], rel=tolerance)
     assert np.linalg.norm(vector) == pytest.approx(1)
     assert abs(vector @ expected[1]) >= 1 - tolerance
@@ -126,8 +126,8 @@ def moments_of(X: Array, y: Array, weights: Array | None = None) -> ClassMoments
 def assert_equal_moments(a: ClassMoments, b: ClassMoments, rtol: float = 1e-10) -> None:
     np.testing.assert_array_equal(a.classes, b.classes)
     for name in ("counts", "sums", "seconds"):
-        one, other = getattr(a, name), getattr(b, name)
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max(initial=1))
+        first, other = getattr(a, name), getattr(b, name)
+        np.testing.assert_allclose(first, other, rtol=rtol, atol=rtol * np.abs(other).max(initial=1))
 
 
 class TestClassMoments:
@@ -138,10 +138,10 @@ class TestClassMoments:
         moments = moments_of(X, y)
         exact = X.astype(np.float64)
         for j, label in enumerate(np.unique(y)):
-            own = exact[y == label]
-            assert moments.counts[j] == len(own)
-            np.testing.assert_allclose(moments.sums[j], sum(own), rtol=1e-6)
-            np.testing.assert_allclose(moments.seconds[j], sum(np.outer(z, z) for z in own), rtol=1e-5)
+            of_class = exact[y == label]
+            assert moments.counts[j] == len(of_class)
+            np.testing.assert_allclose(moments.sums[j], sum(of_class), rtol=1e-6)
+            np.testing.assert_allclose(moments.seconds[j], sum(np.outer(z, z) for z in of_class), rtol=1e-5)
 
     @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 60), max_size=4))
     @settings(max_examples=25, deadline=None)

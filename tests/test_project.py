@@ -24,9 +24,9 @@ def lower_bounds() -> dict[str, set[str]]:
     wanted = [*project()["dependencies"], *(line for name in extras if name != "docs" for line in extras[name])]
     bounds: dict[str, set[str]] = {}
     for line in wanted:
-        found = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", line)
-        if found:
-            bounds.setdefault(found[1], set()).add(found[2])
+        match = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", line)
+        if match:
+            bounds.setdefault(match[1], set()).add(match[2])
     return bounds
 
 
@@ -45,7 +45,7 @@ def test_one_version_everywhere() -> None:
     assert citation["version"] == __version__
     headings = re.findall(r"^## \[([\d.]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert headings[0] == __version__
-    assert headings == sorted(headings, key=lambda text: [int(part) for part in text.split(".")], reverse=True)
+    assert headings == sorted(headings, key=lambda text: [int(number) for number in text.split(".")], reverse=True)
 
 
 def test_the_changelog_uses_the_sections_of_keep_a_changelog() -> None:

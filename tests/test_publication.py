@@ -92,18 +92,18 @@ def test_a_kill_at_any_moment_leaves_the_old_set_or_the_new_one(tmp_path: Path, 
 
     def check(raised: BaseException | None) -> None:
         assert raised is None or isinstance(raised, Killed)
-        found = read(run)
-        assert found.pop("mine.txt") == "mine"
-        found = {name: text for name, text in found.items() if not name.startswith(".")}
-        assert found in (old, NEW)
-        seen.append(found)
+        result = read(run)
+        assert result.pop("mine.txt") == "mine"
+        result = {name: text for name, text in result.items() if not name.startswith(".")}
+        assert result in (old, NEW)
+        seen.append(result)
         write(run, OLD)  # and whatever was left behind, the next set is written
         assert {name: text for name, text in read(run).items() if name in OLD} == OLD
         assert not (run / PENDING).exists()
 
     n = every_fault(run, lambda: write(run, NEW), check, prepare=prepare)
     assert n > 20
-    assert seen == sorted(seen, key=lambda found: found == NEW)  # the old set up to one moment, then the new one
+    assert seen == sorted(seen, key=lambda result: result == NEW)  # the old set up to one moment, then the new one
     assert seen[0] == old and seen[-1] == NEW
     assert seen.count(NEW) > 8  # kills after that moment, too
 
@@ -125,8 +125,8 @@ def test_a_reader_may_be_killed_as_well(tmp_path: Path) -> None:
     every_fault(run, lambda: read(run), lambda raised: _equal(read(run), NEW), prepare=prepare)
 
 
-def _equal(found: Set, expected: Set) -> None:
-    assert found == expected
+def _equal(result: Set, expected: Set) -> None:
+    assert result == expected
 
 
 @pytest.mark.parametrize("old", [{}, OLD])
@@ -210,8 +210,8 @@ def test_many_writers_and_readers_at_once(tmp_path: Path) -> None:
             problems.append(problem)
 
     def check() -> None:
-        found = read(tmp_path)
-        assert {name: found[name] for name in NAMES} in [{name: s[name] for name in NAMES} for s in sets]
+        result = read(tmp_path)
+        assert {name: result[name] for name in NAMES} in [{name: s[name] for name in NAMES} for s in sets]
 
     workers = [threading.Thread(target=guarded, args=(lambda s=s: write(tmp_path, s),)) for s in sets]
     workers += [threading.Thread(target=guarded, args=(check,)) for _ in range(2)]

@@ -34,8 +34,8 @@ def test_noise_and_hold_out_of_one_seed_have_nothing_in_common() -> None:
 
 
 def test_generators_are_taken_as_they_are_and_seeds_are_tagged() -> None:
-    own = np.random.default_rng(1)
-    assert tagged_generator(own, "noise") is own
+    generator = np.random.default_rng(1)
+    assert tagged_generator(generator, "noise") is generator
     draws = {tag: tagged_generator(0, tag).integers(0, 1 << 40) for tag in ("noise", "folds", "subset")}
     assert len({*draws.values(), np.random.default_rng(0).integers(0, 1 << 40)}) == 4
     assert tagged_generator(0, "noise").integers(0, 1 << 40) == draws["noise"]

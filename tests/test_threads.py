@@ -13,13 +13,13 @@ from eigenclean.threads import in_threads, n_threads
 def test_results_come_in_order_and_few_are_held(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eigenclean.threads.n_threads", lambda: threads)
     lock, begun, taken = threading.Lock(), 0, 0
-    ahead: list[int] = []
+    prefetched: list[int] = []
 
     def work(item: int) -> int:
         nonlocal begun
         with lock:
             begun += 1
-            ahead.append(begun - taken)
+            prefetched.append(begun - taken)
         time.sleep(0.002 * (item % 3))
         return item * item
 
@@ -27,7 +27,7 @@ def test_results_come_in_order_and_few_are_held(threads: int, monkeypatch: pytes
         taken += 1
         assert result == number * number
     assert taken == 30
-    assert max(ahead) <= threads + 1
+    assert max(prefetched) <= threads + 1
 
 
 def test_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:

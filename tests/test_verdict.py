@@ -56,9 +56,9 @@ STRINGS = np.array(["cat", "dög", "", "a b", "cat", "dog", "x,y\n"])
 
 def assert_same(a: Verdict, b: Verdict) -> None:
     for field in ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggested_confidence", "rank"):
-        one, other = getattr(a, field), getattr(b, field)
-        np.testing.assert_array_equal(one, other)
-        assert one.dtype.kind == other.dtype.kind, field
+        first, other = getattr(a, field), getattr(b, field)
+        np.testing.assert_array_equal(first, other)
+        assert first.dtype.kind == other.dtype.kind, field
     assert a.made_by == b.made_by
 
 
@@ -87,10 +87,10 @@ class TestRecord:
         assert summary["parameters"] == {"a": 1, "b": None}
         assert summary["seconds"] == 1.5
         for row in summary["per_class"]:
-            own = verdict.labels == row["label"]
-            assert row["n_samples"] == own.sum()
-            assert row["n_flagged"] == verdict.flagged[own].sum()
-            assert row["estimated_noise_rate"] == pytest.approx(float(np.mean(1 - verdict.p_clean[own])))
+            of_class = verdict.labels == row["label"]
+            assert row["n_samples"] == of_class.sum()
+            assert row["n_flagged"] == verdict.flagged[of_class].sum()
+            assert row["estimated_noise_rate"] == pytest.approx(float(np.mean(1 - verdict.p_clean[of_class])))
         json.dumps(summary, allow_nan=False)
 
     def test_nothing_to_say_about_nothing(self) -> None:

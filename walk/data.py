@@ -222,17 +222,17 @@ def _take(columns: Mapping[str, Sequence[Any]], rows: Array) -> dict[str, list[A
 
 def _sentences(most: int) -> tuple[list[str], Array]:
     """First sentences of docstrings, at most so many for each subject, and their subjects."""
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for subject, names in _LIBRARIES.items():
-        here: dict[str, str] = {}
+        of_subject: dict[str, str] = {}
         for module in map(importlib.import_module, names):
             for owner in [module, *(kind for _, kind in inspect.getmembers(module, inspect.isclass))]:
                 for name, thing in inspect.getmembers(owner):
                     first = (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
                     if not name.startswith("_") and callable(thing) and 40 <= len(first) <= 300:
-                        here.setdefault(first, subject)
-        found |= dict(list(here.items())[:most])
-    return list(found), np.array(list(found.values()))
+                        of_subject.setdefault(first, subject)
+        sentences |= dict(list(of_subject.items())[:most])
+    return list(sentences), np.array(list(sentences.values()))
 
 
 def _by_row(labels: Array) -> dict[str, str]:

@@ -102,5 +102,5 @@ def next_command(said: str) -> str:
     >>> next_command("5 of 178 labels look wrong\\nNext: eigenclean review run\\n")
     'review run'
     """
-    found = re.findall(r"^Next: eigenclean (.*)$", said, flags=re.MULTILINE)
-    return found[-1].strip() if found else ""
+    commands = re.findall(r"^Next: eigenclean (.*)$", said, flags=re.MULTILINE)
+    return commands[-1].strip() if commands else ""

@@ -75,13 +75,13 @@ def _lost(run: Path, confirmed: dict[int, str]) -> Iterable[str]:
 
     review = Review.open(run)
     try:
-        found = {review.suspects.position[entry.id]: entry.state for entry in review.store.current()}
-        lost = {item: state for item, state in confirmed.items() if found.get(item) != state}
+        stored = {review.suspects.position[entry.id]: entry.state for entry in review.store.current()}
+        lost = {item: state for item, state in confirmed.items() if stored.get(item) != state}
         if lost:
             yield f"{len(lost)} confirmed decisions are lost: {json.dumps(lost)}"
-        if len(found) > len(confirmed) + 1:
-            yield f"{len(found)} decisions are there"
-        if found:
+        if len(stored) > len(confirmed) + 1:
+            yield f"{len(stored)} decisions are there"
+        if stored:
             review.patch()
     finally:
         review.close()

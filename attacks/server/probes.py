@@ -215,27 +215,27 @@ def _page(
 ) -> Callable[[Client, Client], bytes]:
     """A request with the cookie of the page, and perhaps other headers."""
 
-    def content(own: Client, other: Client) -> bytes:
-        return own.request(method, path, body, **(headers(own) if callable(headers) else headers or {}))
+    def content(client: Client, other: Client) -> bytes:
+        return client.request(method, path, body, **(headers(client) if callable(headers) else headers or {}))
 
     return content
 
 
 def _stranger(method: str, path: str, body: bytes = b"") -> Callable[[Client, Client], bytes]:
     """A request without the cookie."""
-    return lambda own, other: other.request(method, path, body)
+    return lambda client, other: other.request(method, path, body)
 
 
 def _bytes(content: bytes) -> Callable[[Client, Client], bytes]:
     """Just these bytes."""
-    return lambda own, other: content
+    return lambda client, other: content
 
 
 def _with_lines(lines: str, body: bytes = b"{}") -> Callable[[Client, Client], bytes]:
     """A decision without a length, and with other lines in its head."""
 
-    def content(own: Client, other: Client) -> bytes:
-        request = own.request("POST", "/api/decisions", b"", Content_Length=None)
+    def content(client: Client, other: Client) -> bytes:
+        request = client.request("POST", "/api/decisions", b"", Content_Length=None)
         return request.removesuffix(b"\r\n") + lines.encode() + b"\r\n\r\n" + body
 
     return content

@@ -54,7 +54,7 @@ class Served:
         self.folder = Path(tempfile.mkdtemp(prefix="served-", dir=root))
         shutil.copytree(root / "run", self.folder / "run")
         self.server = ReviewServer(self.folder / "run", self.folder / "log")
-        self.own = Client(self.server.port, self.server.link)
+        self.client = Client(self.server.port, self.server.link)
         self.other = Client(self.server.port)
         self.seen = len(self.server.printed())
 
@@ -78,13 +78,13 @@ class Served:
         if printed:
             problems.append(f"the server printed {printed[-300:]!r}")
         self.seen += len(printed)
-        status, _, content = self.own.ask("GET", "/api/changes?since=0")
+        status, _, content = self.client.ask("GET", "/api/changes?since=0")
         if status != 200:
             self.close()
             problems.append(f"the server answers its own page with status {status}")
         else:
-            made = [entry for entry in json.loads(content)["changes"] if entry["reviewer"] != "Ada"]
-            problems += [f"a decision of nobody: {made[0]}"] if made else []
+            unsigned = [entry for entry in json.loads(content)["changes"] if entry["reviewer"] != "Ada"]
+            problems += [f"a decision of nobody: {unsigned[0]}"] if unsigned else []
         return problems
 
 
@@ -98,8 +98,8 @@ class ProbeCase:
     def __call__(self) -> Sequence[str]:
         """Send it; the answer must be a refusal, without a traceback or the content of a file."""
         served = Served.get(self.root)
-        content = self.probe.content(served.own, served.other)
-        answer = served.own.raw(content, finish=self.probe.finish)
+        content = self.probe.content(served.client, served.other)
+        answer = served.client.raw(content, finish=self.probe.finish)
         status, head, body = parsed(answer)
         broken = []
         if status not in self.probe.allowed:
@@ -136,7 +136,7 @@ def half_open(served: Served) -> list[str]:
             if number % 2:
                 connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
             connections.append(connection)
-        status, _, _ = served.own.ask("GET", "/api/run")
+        status, _, _ = served.client.ask("GET", "/api/run")
         if status != 200:
             return [f"with {HALF_OPEN} silent connections the page is answered with status {status}"]
         return _still_open(connections, seconds=45.0)
@@ -151,8 +151,8 @@ def slow_head(served: Served) -> list[str]:
 
 def slow_body(served: Served) -> list[str]:
     """A body that comes byte by byte, of somebody who has access: it is cut off."""
-    with served.own.connect(seconds=1.0) as connection:
-        connection.sendall(served.own.request("POST", "/api/decisions", b"", Content_Length="1000"))
+    with served.client.connect(seconds=1.0) as connection:
+        connection.sendall(served.client.request("POST", "/api/decisions", b"", Content_Length="1000"))
         return _dripped(connection, b" ", seconds=60.0)
 
 
@@ -160,9 +160,9 @@ def no_reader(served: Served) -> list[str]:
     """Requests whose answers nobody reads do not keep others waiting."""
     with ExitStack() as stack:
         for _ in range(20):
-            connection = stack.enter_context(served.own.connect(seconds=1.0))
-            connection.sendall(served.own.request("GET", "/api/run", Connection="keep-alive") * 5)
-        status, _, _ = served.own.ask("GET", "/api/run")
+            connection = stack.enter_context(served.client.connect(seconds=1.0))
+            connection.sendall(served.client.request("GET", "/api/run", Connection="keep-alive") * 5)
+        status, _, _ = served.client.ask("GET", "/api/run")
     return [] if status == 200 else [f"while nobody reads, the page is answered with status {status}"]
 
 
@@ -174,7 +174,7 @@ def crowd(served: Served) -> list[str]:
     def decide(worker: int) -> None:
         for n in range(15):
             record: Any = decision(worker * 4 + n % 4, 100 * worker + n, base=1 << 30)
-            status, content = served.own.post("/api/decisions", record)
+            status, content = served.client.post("/api/decisions", record)
             if status != 200:
                 failed.append(f"status {status} for a decision among others")
             for entry in (content or {}).get("entries", []):
@@ -185,7 +185,7 @@ def crowd(served: Served) -> list[str]:
         thread.start()
     for thread in threads:
         thread.join()
-    _, _, content = served.own.ask("GET", "/api/changes?since=0")
+    _, _, content = served.client.ask("GET", "/api/changes?since=0")
     history = [entry["seq"] for entry in json.loads(content)["changes"]]
     lost = set(confirmed.values()) - set(history)
     problems = failed[:1]
@@ -198,13 +198,13 @@ def same_request(served: Served) -> list[str]:
     """One request that is sent eight times at once counts once."""
     record = decision(0, 1)
     body = json.dumps(record).encode()
-    connections = [served.own.connect() for _ in range(8)]
+    connections = [served.client.connect() for _ in range(8)]
     for connection in connections:
-        connection.sendall(served.own.request("POST", "/api/decisions", body))
+        connection.sendall(served.client.request("POST", "/api/decisions", body))
     statuses = [parsed(receive(connection))[0] for connection in connections]
     for connection in connections:
         connection.close()
-    _, _, content = served.own.ask("GET", "/api/changes?since=0")
+    _, _, content = served.client.ask("GET", "/api/changes?since=0")
     history = json.loads(content)["changes"]
     if len(history) != 1 or set(statuses) != {200}:
         return [f"one request, sent eight times, made {len(history)} entries, statuses {statuses}"]

@@ -15,11 +15,11 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 def imported_names(file: Path) -> list[tuple[str, str]]:
     """Modules of the library and the names imported from them."""
-    found = []
+    names = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "eigenclean":
-            found += [(str(node.module), alias.name) for alias in node.names]
-    return found
+            names += [(str(node.module), alias.name) for alias in node.names]
+    return names
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -70,4 +70,6 @@ def _leaves(name: str, *, windows: bool) -> bool:
     if "\0" in name or parts[0] == "" or ".." in parts or set(parts) <= {".", ""} or _DRIVE.match(name):
         return True
     # Windows takes "A:1" for a place on the disk A, "x:y" for a stream of x, and drops dots and blanks at the end.
-    return windows and (":" in name or any(part != "." and part and not part.strip(" .") for part in parts))
+    return windows and (
+        ":" in name or any(name_part != "." and name_part and not name_part.strip(" .") for name_part in parts)
+    )

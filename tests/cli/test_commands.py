@@ -50,21 +50,21 @@ def test_list_prints_a_json_array_of_names(cli: Cli, kind: str, names: dict[str,
 
 def test_noise_then_detect_then_score(cli: Cli, tmp_path: Path) -> None:
     noisy = tmp_path / "noisy.npz"
-    made = json.loads(cli("noise", "digits", "--rate", "0.2", "--seed", "1", "--out", noisy, "--json").out)
-    truth = np.load(made["truth"])
+    noise_facts = json.loads(cli("noise", "digits", "--rate", "0.2", "--seed", "1", "--out", noisy, "--json").out)
+    truth = np.load(noise_facts["truth"])
     with np.load(noisy) as arrays:
-        assert np.mean(arrays["labels"] != truth) == pytest.approx(made["true_rate"])
+        assert np.mean(arrays["labels"] != truth) == pytest.approx(noise_facts["true_rate"])
         assert set(arrays) == {"features", "labels", "ids", "images"}  # the truth is not among them
     assert cli("detect", noisy, "--out", tmp_path / "run", "--method", "fine").code == 0
-    ran = cli("score", tmp_path / "run", "--truth", made["truth"], "--json")
+    ran = cli("score", tmp_path / "run", "--truth", noise_facts["truth"], "--json")
     quality = json.loads(ran.out)
     verdict = Verdict.load(tmp_path / "run")
     kept, clean = ~verdict.flagged, verdict.labels == truth
     assert quality["precision"] == pytest.approx(np.mean(clean[kept]))
     assert quality["recall"] == pytest.approx(np.mean(kept[clean]))
-    assert quality["noise_rate"] == pytest.approx(made["true_rate"])
+    assert quality["noise_rate"] == pytest.approx(noise_facts["true_rate"])
     assert quality["auroc"] > 0.8
-    printed = printed_measures(cli("score", tmp_path / "run", "--truth", made["truth"]).out)
+    printed = printed_measures(cli("score", tmp_path / "run", "--truth", noise_facts["truth"]).out)
     assert printed == [f"{quality[key]:.3f}" for key in MEASURES]
 
 

@@ -88,12 +88,12 @@ def test_the_self_test_is_printed_and_saved(cli: Cli, npz: Path, tmp_path: Path,
     ran = cli("detect", npz, "--out", tmp_path / "run", "--method", "fine", "--no-report", "--self-test",
               "--planted", "0.1", "--threshold", "0.6")  # fmt: skip
     assert ran.code == 0, ran.err
-    found = json.loads((tmp_path / "run" / "summary.json").read_text())["self_test"]
+    saved = json.loads((tmp_path / "run" / "summary.json").read_text())["self_test"]
     judge = FINE(threshold=0.6, random_state=0)
-    assert found == testing.self_test(judge, digits[0], digits[1], share=0.1).as_dict()
-    assert found["n_planted"] == 60
+    assert saved == testing.self_test(judge, digits[0], digits[1], share=0.1).as_dict()
+    assert saved["n_planted"] == 60
     assert "Self-test: 60 labels (10.0 %) made wrong in a copy" in ran.out
-    assert f"{100 * found['recall']:.1f} %" in ran.out
+    assert f"{100 * saved['recall']:.1f} %" in ran.out
     assert "precision is therefore a range" in ran.out
     assert "self_test" not in detect(cli, npz, tmp_path / "other")
 

@@ -76,7 +76,7 @@ def test_detect_on_a_folder_of_pictures(cli: Callable[..., Any], photos: Path, t
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     told = summary["embedding"]
     assert summary["n_samples"] == 120 and told["encoder"] == "efficientnet-lite1" and told["n_skipped"] == 2
-    assert [one["id"] for one in told["skipped"]] == ["digit 0/empty.png", "digit 0/words.jpg"]
+    assert [each["id"] for each in told["skipped"]] == ["digit 0/empty.png", "digit 0/words.jpg"]
     table = verdict(tmp_path / "run")
     for name, label in zip(table["id"], table["given_label"], strict=True):
         assert name.startswith(f"{label}/")
@@ -249,10 +249,10 @@ def test_noise_on_images_and_texts_alone(cli: Callable[..., Any], tmp_path: Path
     for name, kind in (("x", "symmetric"), ("x", "instance"), ("t", "symmetric")):
         done = cli("noise", tmp_path / f"{name}.npz", "--kind", kind, "--rate", 0.4, "--out", tmp_path / "n.npz")
         assert done.code == 0, done.err
-        found, before = open_source(tmp_path / "n.npz"), open_source(tmp_path / f"{name}.npz")
-        assert (found.labels != before.labels).any() and (found.texts == before.texts)
+        noisy, before = open_source(tmp_path / "n.npz"), open_source(tmp_path / f"{name}.npz")
+        assert (noisy.labels != before.labels).any() and (noisy.texts == before.texts)
         if name == "x":
-            np.testing.assert_array_equal(np.asarray(found.images), np.asarray(before.images))
+            np.testing.assert_array_equal(np.asarray(noisy.images), np.asarray(before.images))
 
 
 @needs_texts
@@ -287,7 +287,11 @@ def test_a_run_on_texts_is_reviewed_patched_and_checked(
     assert done.code == 0, done.err
     with open(tmp_path / "fixed.csv", newline="") as file:
         fixed = list(csv.DictReader(file))
-    assert [row for row, (one, two) in enumerate(zip(rows, fixed, strict=True)) if one != two] == [first]
+    assert [
+        row
+        for row, (before_patch, after_patch) in enumerate(zip(rows, fixed, strict=True))
+        if before_patch != after_patch
+    ] == [first]
     assert fixed[first]["label"] == other
     assert reviews.read_bytes() == before
     checked = cli("check", reviews, "--max-noise", "0.5", "--patch", tmp_path / "patch.jsonl", "--json")

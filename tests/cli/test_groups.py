@@ -58,7 +58,7 @@ def test_help_lists_the_options_where_the_group_stands() -> None:
 
 
 def test_two_groups_with_the_same_option_are_a_mistake() -> None:
-    def command(one: Base, two: Base) -> None: ...
+    def command(first: Base, two: Base) -> None: ...
 
     with pytest.raises(ValueError, match="duplicate parameter name: 'first'"):
         with_groups(command)

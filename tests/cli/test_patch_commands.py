@@ -148,7 +148,7 @@ def test_the_gate(cli: Cli, npz: Path, digits: tuple[Array, Array, Array], tmp_p
     assert record["passed"] and record["n_flagged"] < summary["n_flagged"]
     assert [record["low"], record["high"]] == summary["estimated_noise_rate_interval"]
     both = json.loads(cli("check", tmp_path / "run", tmp_path / "clean.npz", "--json").out)
-    assert [one["passed"] for one in both] == [False, True]
+    assert [each["passed"] for each in both] == [False, True]
 
 
 def test_the_gate_listens_to_people(
@@ -205,8 +205,8 @@ def test_exports(cli: Cli, tmp_path: Path, digits: tuple[Array, Array, Array]) -
         ("csv", "x.csv", 600), ("cleanlab", "y.csv", 600), ("label-studio", "ls.json", flagged),
         ("argilla", "ar.json", flagged),
     ):  # fmt: skip
-        made = json.loads(cli("export", run, "--to", name, "--out", tmp_path / file, "--json").out)
-        assert made["n_rows"] == expected
+        exported = json.loads(cli("export", run, "--to", name, "--out", tmp_path / file, "--json").out)
+        assert exported["n_rows"] == expected
     tasks = json.loads((tmp_path / "ls.json").read_text())
     assert [task["data"]["text"] for task in tasks] == [f"text {task['data']['id']}" for task in tasks]
     scores = [task["data"]["label_score"] for task in tasks]

@@ -105,19 +105,19 @@ class TestMixtureCuts:
         cut = kind(standardise=standardise, split="always").fit(scores, groups)
         record = cut.describe()
         for k in range(3):
-            own = groups == k
-            expected = [scores[own & low].mean(), scores[own & ~low].mean()]
+            of_group = groups == k
+            expected = [scores[of_group & low].mean(), scores[of_group & ~low].mean()]
             np.testing.assert_allclose(record["means"][k], expected, atol=0.01)
-            spread = [scores[own & low].std(), scores[own & ~low].std()]
+            spread = [scores[of_group & low].std(), scores[of_group & ~low].std()]
             np.testing.assert_allclose(np.sqrt(record["variances"][k]), spread, rtol=0.3)
             np.testing.assert_allclose(record["weights"][k], [0.3, 0.7], atol=0.05)
         assert record["split"] == [True] * 3
         if kind is BetaCut:
             for k in range(3):
-                (lowest, highest), own = record["range"][k], scores[groups == k]
-                assert lowest == pytest.approx(own.min())
-                assert highest == pytest.approx(own.max())
-                unit = np.clip((own - lowest) / (highest - lowest), 1e-4, 1 - 1e-4)
+                (lowest, highest), of_group = record["range"][k], scores[groups == k]
+                assert lowest == pytest.approx(of_group.min())
+                assert highest == pytest.approx(of_group.max())
+                unit = np.clip((of_group - lowest) / (highest - lowest), 1e-4, 1 - 1e-4)
                 densities = [
                     w * stats.beta.pdf(unit, a, b)
                     for w, a, b in zip(record["weights"][k], record["alpha"][k], record["beta"][k], strict=True)
@@ -125,7 +125,7 @@ class TestMixtureCuts:
                 total = densities[0] + densities[1]
                 inside = total > 1e-200
                 cut.monotone = False
-                p = cut.p_clean(own, np.full(len(own), k))
+                p = cut.p_clean(of_group, np.full(len(of_group), k))
                 np.testing.assert_allclose(p[inside], densities[1][inside] / total[inside], atol=1e-6)
 
     def test_small_variances_are_not_rounded_away(self) -> None:

@@ -41,9 +41,9 @@ def slow_false_flags(p: Array, share: float) -> Bools:
 
 @given(probabilities, shares)
 def test_false_flags_equal_a_search_over_all_cuts(p: Array, share: float) -> None:
-    found, slow = at_most_false_flags(p, share), slow_false_flags(p, share)
-    if (found != slow).any():  # only where rounding decides
-        assert abs(expected_share(p, found | slow) - share) < 1e-12
+    result, slow = at_most_false_flags(p, share), slow_false_flags(p, share)
+    if (result != slow).any():  # only where rounding decides
+        assert abs(expected_share(p, result | slow) - share) < 1e-12
 
 
 @given(probabilities, shares)
@@ -150,7 +150,7 @@ def test_a_decision_is_a_value_with_words() -> None:
 
 @pytest.fixture(scope="module")
 def noisy() -> tuple[Array, Array]:
-    X, y = (np.asarray(part)[:800] for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array)[:800] for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     return X, np.where(rng.random(800) < 0.2, (y + rng.integers(1, 10, 800)) % 10, y)
 
@@ -180,12 +180,12 @@ def test_every_detector_judges_by_any_decision(name: str, noisy: tuple[Array, Ar
 
 def test_without_a_decision_the_threshold_decides(noisy: tuple[Array, Array]) -> None:
     judge = FINE(threshold=0.3)
-    own, said = judge.judge(*noisy), judge.judge(*noisy, decision=Decision(threshold=0.3))
+    by_default, by_decision = judge.judge(*noisy), judge.judge(*noisy, decision=Decision(threshold=0.3))
     for field in dataclasses.fields(Verdict):
-        np.testing.assert_array_equal(getattr(own, field.name), getattr(said, field.name))
-    assert isinstance(own.made_by, dict)
-    assert own.made_by["decision"]["rule"] == "threshold"
-    assert own.made_by["decision"]["value"] == 0.3
+        np.testing.assert_array_equal(getattr(by_default, field.name), getattr(by_decision, field.name))
+    assert isinstance(by_default.made_by, dict)
+    assert by_default.made_by["decision"]["rule"] == "threshold"
+    assert by_default.made_by["decision"]["value"] == 0.3
 
 
 def test_the_boundary_in_the_record_moves_with_the_decision(noisy: tuple[Array, Array]) -> None:
@@ -194,9 +194,9 @@ def test_the_boundary_in_the_record_moves_with_the_decision(noisy: tuple[Array, 
     assert isinstance(verdict.made_by, dict)
     for k, boundary in enumerate(verdict.made_by["mixture"]["boundary"]):
         if boundary is not None:
-            own = y == k
+            of_class = y == k
             # The threshold is the probability of the last flagged label: the boundary lies on its score.
-            np.testing.assert_array_equal(verdict.flagged[own], verdict.score[own] <= boundary + 1e-9)
+            np.testing.assert_array_equal(verdict.flagged[of_class], verdict.score[of_class] <= boundary + 1e-9)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))

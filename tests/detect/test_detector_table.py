@@ -79,10 +79,10 @@ def test_the_record_of_a_mixture_tells_where_it_cuts() -> None:
 
 
 def test_building_from_plain_values() -> None:
-    made = build_detector("fine", {"cut": "quantile", "cut.fraction": 0.4, "threshold": 0.6}, seed=3)
-    assert made.get_params(deep=False)["random_state"] == 3
-    assert isinstance(made.cut, QuantileCut)
-    assert made.cut.fraction == 0.4
+    built = build_detector("fine", {"cut": "quantile", "cut.fraction": 0.4, "threshold": 0.6}, seed=3)
+    assert built.get_params(deep=False)["random_state"] == 3
+    assert isinstance(built.cut, QuantileCut)
+    assert built.cut.fraction == 0.4
     with pytest.raises(InvalidOption, match="fraction"):
         build_detector("fine", {"cut": "quantile", "cut.fractoin": 0.4})
 

@@ -13,7 +13,7 @@ from eigenclean.detect.decisions import Decision
 from eigenclean.noise import corrupt
 from eigenclean.verdict import Verdict
 
-X, Y = (np.asarray(part) for part in load_wine(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_wine(return_X_y=True))
 LABELS = corrupt(Y, "symmetric", 0.2, random_state=0).labels
 IDS = np.array([f"wine-{number}" for number in range(len(Y))])
 

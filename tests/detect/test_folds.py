@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 
 from eigenclean.detect.folds import content_folds, content_hash
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 
 
 def test_a_fold_depends_on_the_row_alone() -> None:

@@ -38,9 +38,9 @@ def test_an_example_finds_most_of_what_is_wrong(name: str, tmp_path: Path) -> No
     if not is_installed(package):
         pytest.skip(f"needs {package}: pip install 'eigenclean[embed]'")
     said = run(tmp_path, str(ROOT / name), "--out", "out", *arguments)
-    found = re.search(r"(\d+) of the (\d+) wrong labels are among the flagged", said)
-    assert found is not None, said
-    assert int(found[1]) >= least * int(found[2])
+    match = re.search(r"(\d+) of the (\d+) wrong labels are among the flagged", said)
+    assert match is not None, said
+    assert int(match[1]) >= least * int(match[2])
     for file in ("verdict.parquet", "summary.json", "report.html"):
         assert (tmp_path / "out" / file).stat().st_size > 0
 

@@ -46,10 +46,10 @@ def test_encoders_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_two_runs_at_once_both_count(tmp_path: Path) -> None:
-    one, two = FeatureCache(tmp_path, "e", ABOUT), FeatureCache(tmp_path, "e", ABOUT)
-    one.add(keys(b"a"), rows(1))
+    first, two = FeatureCache(tmp_path, "e", ABOUT), FeatureCache(tmp_path, "e", ABOUT)
+    first.add(keys(b"a"), rows(1))
     two.add(keys(b"b"), rows(2))
-    one.flush()
+    first.flush()
     two.flush()
     both = FeatureCache(tmp_path, "e", ABOUT)
     np.testing.assert_array_equal(both.take(both.find(keys(b"b", b"a"))), rows(2, 1))
@@ -122,9 +122,9 @@ def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
 def test_a_full_disk_gets_a_sentence(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, "e", ABOUT)
     cache.add(keys(b"a"), rows(1))
-    own = next((tmp_path / "e").glob("*.rows"))
-    own.unlink()
-    own.symlink_to("/dev/full")
+    rows_file = next((tmp_path / "e").glob("*.rows"))
+    rows_file.unlink()
+    rows_file.symlink_to("/dev/full")
     with pytest.raises(InvalidOption, match=r"cannot write .*no space left .*--cache or EIGENC"):
         cache.add(keys(b"b"), np.ones((100_000, 3), np.float32))
 

@@ -89,20 +89,20 @@ def letters() -> Letters:
 
 def slow(source: Any, encoder: Colours) -> Any:
     """The same, one by one."""
-    found = [encoder.encode([encoder.prepare(Image.fromarray(image))])[0] for image in source.images]
+    rows = [encoder.encode([encoder.prepare(Image.fromarray(image))])[0] for image in source.images]
     encoder.encoded = encoder.prepared = 0
-    return np.stack(found)
+    return np.stack(rows)
 
 
 def test_every_row_gets_its_own_features(photos: Path, colours: Colours, tmp_path: Path) -> None:
     source = open_source(photos)
     expected = slow(source, colours)
-    made = embed_source(source, colours, cache=tmp_path / "c")
-    np.testing.assert_array_equal(made.features(), expected)
-    np.testing.assert_array_equal(np.concatenate([batch.features for batch in made.batches(3)]), expected)
-    assert made.ids.tolist() == source.ids.tolist() and made.labels.tolist() == source.labels.tolist()
-    assert colours.encoded == 10 and made.facts()["n_computed"] == 10 and made.skipped == []
-    assert made.data_hash() == open_source(photos).data_hash()
+    embedded = embed_source(source, colours, cache=tmp_path / "c")
+    np.testing.assert_array_equal(embedded.features(), expected)
+    np.testing.assert_array_equal(np.concatenate([batch.features for batch in embedded.batches(3)]), expected)
+    assert embedded.ids.tolist() == source.ids.tolist() and embedded.labels.tolist() == source.labels.tolist()
+    assert colours.encoded == 10 and embedded.facts()["n_computed"] == 10 and embedded.skipped == []
+    assert embedded.data_hash() == open_source(photos).data_hash()
 
 
 def test_a_second_run_opens_and_encodes_nothing(photos: Path, colours: Colours, tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ def test_contents_count_not_names_places_or_labels(photos: Path, colours: Colour
     shutil.copytree(photos / "dog", moved / "cat")
     Image.new("RGB", (5, 5), "red").save(moved / "cat" / "new.png")
     other = Colours()
-    made = embed_source(open_source(moved), other, cache=tmp_path / "c")
+    embedded = embed_source(open_source(moved), other, cache=tmp_path / "c")
     assert other.encoded == 1
-    np.testing.assert_array_equal(made.features(), slow(natural(moved), other))
+    np.testing.assert_array_equal(embedded.features(), slow(natural(moved), other))
 
 
 def natural(folder: Path) -> Any:
@@ -141,17 +141,17 @@ def test_a_changed_file_is_embedded_again(photos: Path, colours: Colours, tmp_pa
     embed_source(open_source(photos), colours, cache=tmp_path / "c")
     Image.new("RGB", (12, 9), "red").save(photos / "cat" / "003.png")
     other = Colours()
-    made = embed_source(open_source(photos), other, cache=tmp_path / "c")
+    embedded = embed_source(open_source(photos), other, cache=tmp_path / "c")
     assert other.encoded == 1
-    np.testing.assert_array_equal(made.features()[made.ids == "cat/003.png"], [[255, 0, 0]])
+    np.testing.assert_array_equal(embedded.features()[embedded.ids == "cat/003.png"], [[255, 0, 0]])
 
 
 def test_without_a_cache_nothing_is_kept(photos: Path, colours: Colours, tmp_path: Path) -> None:
     source = open_source(photos)
     expected = slow(source, colours)
-    made = embed_source(source, colours, cache=tmp_path / "c", use_cache=False)
+    embedded = embed_source(source, colours, cache=tmp_path / "c", use_cache=False)
     assert not (tmp_path / "c").exists()
-    np.testing.assert_array_equal(made.features(), expected)
+    np.testing.assert_array_equal(embedded.features(), expected)
 
 
 def spoil(photos: Path) -> list[str]:
@@ -166,15 +166,17 @@ def test_bad_files_are_named_and_left_out_and_ids_stay_aligned(photos: Path, col
     expected = embed_source(open_source(photos), colours, use_cache=False)
     right = dict(zip(expected.ids.tolist(), expected.features().tolist(), strict=True))
     names = spoil(photos)
-    made = embed_source(open_source(photos), colours, use_cache=False)
-    assert [one["id"] for one in made.facts()["skipped"]] == names
-    for one, reason in zip(made.facts()["skipped"], ("is empty", "no known format", "truncated"), strict=True):
-        assert one["id"] in one["reason"] and reason in one["reason"]
-    assert len(made) == 8 and not {*names} & {*made.ids.tolist()}
-    for name, label, row in zip(made.ids.tolist(), made.labels.tolist(), made.features().tolist(), strict=True):
+    embedded = embed_source(open_source(photos), colours, use_cache=False)
+    assert [each["id"] for each in embedded.facts()["skipped"]] == names
+    for each, reason in zip(embedded.facts()["skipped"], ("is empty", "no known format", "truncated"), strict=True):
+        assert each["id"] in each["reason"] and reason in each["reason"]
+    assert len(embedded) == 8 and not {*names} & {*embedded.ids.tolist()}
+    for name, label, row in zip(
+        embedded.ids.tolist(), embedded.labels.tolist(), embedded.features().tolist(), strict=True
+    ):
         assert row == right[name] and name.startswith(label)
-    images: Any = made.images
-    for place, name in enumerate(made.ids.tolist()):
+    images: Any = embedded.images
+    for place, name in enumerate(embedded.ids.tolist()):
         np.testing.assert_array_equal(images[place], np.asarray(Image.open(photos / name)))
     assert len(images) == 8
 
@@ -189,9 +191,9 @@ def test_names_that_are_no_text_do_no_harm(photos: Path, colours: Colours) -> No
 def test_a_file_that_vanishes_is_left_out_too(photos: Path, colours: Colours) -> None:
     source = open_source(photos)
     (photos / "dog" / "002.png").unlink()
-    made = embed_source(source, colours, use_cache=False)
-    assert len(made) == 9 and "there is no image" in made.skipped[0].reason
-    assert len(made.data_hash()) == 32
+    embedded = embed_source(source, colours, use_cache=False)
+    assert len(embedded) == 9 and "there is no image" in embedded.skipped[0].reason
+    assert len(embedded.data_hash()) == 32
 
 
 def test_strict_stops_at_the_first(photos: Path, colours: Colours) -> None:
@@ -216,10 +218,13 @@ class Moody(Letters):
 
 def test_features_that_are_not_finite_are_left_out(tmp_path: Path) -> None:
     source = open_source({"texts": ["aab", "bad", "cab", "abc"], "labels": [0, 1, 0, 1]})
-    made = embed_source(source, Moody(), cache=tmp_path)
-    assert made.ids.tolist() == [0, 2, 3] and "row 1: the encoder letters gave numbers" in made.skipped[0].reason
-    assert made.facts()["n_computed"] == 3
-    np.testing.assert_array_equal(made.features(), [[2, 1, 0], [1, 1, 1], [1, 1, 1]])
+    embedded = embed_source(source, Moody(), cache=tmp_path)
+    assert (
+        embedded.ids.tolist() == [0, 2, 3]
+        and "row 1: the encoder letters gave numbers" in embedded.skipped[0].reason
+    )
+    assert embedded.facts()["n_computed"] == 3
+    np.testing.assert_array_equal(embedded.features(), [[2, 1, 0], [1, 1, 1], [1, 1, 1]])
     with pytest.raises(InvalidData, match="not finite"):
         embed_source(source, Moody(), use_cache=False, strict=True)
 
@@ -227,10 +232,10 @@ def test_features_that_are_not_finite_are_left_out(tmp_path: Path) -> None:
 def test_texts(letters: Letters, tmp_path: Path) -> None:
     texts = ["abc", " ", "cc", "", "abc", "caba", "\ud800a"]
     source = open_source({"texts": texts, "labels": [0, 1, 0, 1, 0, 1, 0], "ids": np.arange(7) + 10})
-    made = embed_source(source, letters, cache=tmp_path)
-    assert made.ids.tolist() == [10, 12, 14, 15, 16] and [one.row for one in made.skipped] == [1, 3]
-    np.testing.assert_array_equal(made.features(), [[1, 1, 1], [0, 0, 2], [1, 1, 1], [2, 1, 1], [1, 0, 0]])
-    assert made.texts == ["abc", "cc", "abc", "caba", "\ud800a"]
+    embedded = embed_source(source, letters, cache=tmp_path)
+    assert embedded.ids.tolist() == [10, 12, 14, 15, 16] and [each.row for each in embedded.skipped] == [1, 3]
+    np.testing.assert_array_equal(embedded.features(), [[1, 1, 1], [0, 0, 2], [1, 1, 1], [2, 1, 1], [1, 0, 0]])
+    assert embedded.texts == ["abc", "cc", "abc", "caba", "\ud800a"]
     other = Letters()
     embed_source(source, other, cache=tmp_path)
     assert other.encoded == 0
@@ -239,12 +244,12 @@ def test_texts(letters: Letters, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", [(5, 8, 8), (5, 8, 8, 1), (5, 8, 8, 3), (5, 3, 8, 8), (5, 8, 8, 4)])
 def test_arrays_of_images(shape: tuple[int, ...], colours: Colours) -> None:
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
-    made = embed_source(open_source({"images": images, "labels": [0, 1, 0, 1, 0]}), colours, use_cache=False)
+    embedded = embed_source(open_source({"images": images, "labels": [0, 1, 0, 1, 0]}), colours, use_cache=False)
     last = np.moveaxis(images, 1, 3) if shape[1] == 3 else images
     last = last[..., None] if last.ndim == 3 else last
     expected = np.broadcast_to(last[..., :3].mean(axis=(1, 2)), (5, 3))
-    np.testing.assert_allclose(made.features(), expected, rtol=1e-5)
-    np.testing.assert_array_equal(np.asarray(made.images), images)
+    np.testing.assert_allclose(embedded.features(), expected, rtol=1e-5)
+    np.testing.assert_array_equal(np.asarray(embedded.images), images)
 
 
 def test_a_source_without_such_contents_says_so(colours: Colours, letters: Letters) -> None:
@@ -260,19 +265,19 @@ class Waiting(Colours):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ahead: list[int] = []
+        self.prefetched: list[int] = []
 
     def encode(self, prepared: Any) -> Any:
         time.sleep(0.05)
-        self.ahead.append(self.prepared - self.encoded)
+        self.prefetched.append(self.prepared - self.encoded)
         return super().encode(prepared)
 
 
 def test_readers_work_ahead_but_not_endlessly(tmp_path: Path) -> None:
     encoder = Waiting()
     embed_source(open_source(paint(tmp_path / "many", 80)), encoder, use_cache=False)
-    assert max(encoder.ahead) > 2 * encoder.batch  # others were read and decoded while one was encoded
-    assert max(encoder.ahead) <= (embedding._THREADS + 3) * encoder.batch
+    assert max(encoder.prefetched) > 2 * encoder.batch  # others were read and decoded while one was encoded
+    assert max(encoder.prefetched) <= (embedding._THREADS + 3) * encoder.batch
 
 
 class Broken(Colours):
@@ -319,5 +324,5 @@ def test_equal_keys_only_for_equal_encoders() -> None:
     class Renamed(Colours):
         name = "other"
 
-    made: list[Encoder] = [Colours(), Colours(9), Renamed(), Letters()]
-    assert len({one.key() for one in made}) == 4 and Colours().key() == made[0].key()
+    encoders: list[Encoder] = [Colours(), Colours(9), Renamed(), Letters()]
+    assert len({encoder.key() for encoder in encoders}) == 4 and Colours().key() == encoders[0].key()

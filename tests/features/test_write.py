@@ -24,19 +24,19 @@ def source(dtype: Any = np.float32, labels: Any = None) -> MemorySource:
     return MemorySource("x", RNG.normal(size=(N, 5)).astype(dtype), given, ids=ids, texts=texts)
 
 
-def assert_same(found: Source, made: MemorySource) -> None:
-    np.testing.assert_array_equal(found.features(), made.features())
-    assert found.features().dtype == made.features().dtype
-    assert found.labels.tolist() == made.labels.tolist() and found.ids.tolist() == made.ids.tolist()
+def assert_same(opened: Source, original: MemorySource) -> None:
+    np.testing.assert_array_equal(opened.features(), original.features())
+    assert opened.features().dtype == original.features().dtype
+    assert opened.labels.tolist() == original.labels.tolist() and opened.ids.tolist() == original.ids.tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_npz_is_mapped_when_it_is_opened(tmp_path: Path, dtype: Any) -> None:
-    made = source(dtype)
-    write_npz(made, tmp_path / "x.npz")
-    found = open_source(tmp_path / "x.npz")
-    assert_same(found, made)
-    assert isinstance(found.features(), np.memmap) and found.texts == made.texts
+    original = source(dtype)
+    write_npz(original, tmp_path / "x.npz")
+    opened = open_source(tmp_path / "x.npz")
+    assert_same(opened, original)
+    assert isinstance(opened.features(), np.memmap) and opened.texts == original.texts
     with np.load(tmp_path / "x.npz", allow_pickle=False) as content:  # anyone can read it
         assert content["features"].shape == (N, 5)
 
@@ -44,11 +44,11 @@ def test_npz_is_mapped_when_it_is_opened(tmp_path: Path, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 @pytest.mark.parametrize("shard_rows", [1, 5, 23, 100])
 def test_shards_are_a_source(tmp_path: Path, dtype: Any, shard_rows: int) -> None:
-    made = source(dtype)
-    names = write_shards(made, tmp_path / "s", facts={"encoder": "e"}, shard_rows=shard_rows)
+    original = source(dtype)
+    names = write_shards(original, tmp_path / "s", facts={"encoder": "e"}, shard_rows=shard_rows)
     assert len(names) == -(-N // shard_rows)
-    assert_same(open_source(tmp_path / "s"), made)
-    assert open_source(tmp_path / "s", text_column="text").texts == made.texts
+    assert_same(open_source(tmp_path / "s"), original)
+    assert open_source(tmp_path / "s", text_column="text").texts == original.texts
     assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {"encoder": "e"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
 
@@ -62,22 +62,22 @@ def test_shards_are_mapped(tmp_path: Path) -> None:
 
 
 def test_numbers_stay_numbers(tmp_path: Path) -> None:
-    made = source(labels=np.arange(N) % 3)
-    write_shards(made, tmp_path / "s", facts={})
+    original = source(labels=np.arange(N) % 3)
+    write_shards(original, tmp_path / "s", facts={})
     assert open_source(tmp_path / "s").labels.dtype.kind == "i"
 
 
 def test_a_folder_is_replaced_whole_and_others_are_left_alone(tmp_path: Path) -> None:
     write_shards(source(), tmp_path / "s", facts={}, shard_rows=2)
-    made = source()
-    write_shards(made, tmp_path / "s", facts={}, shard_rows=20)
-    assert_same(open_source(tmp_path / "s"), made)
+    original = source()
+    write_shards(original, tmp_path / "s", facts={}, shard_rows=20)
+    assert_same(open_source(tmp_path / "s"), original)
     assert sorted(path.name for path in (tmp_path / "s").glob("part*")) == ["part-00000.arrow", "part-00001.arrow"]
     (tmp_path / "s" / "mine.txt").write_text("precious")
     with pytest.raises(InvalidOption, match=r"has other files in it, such as mine\.txt; give --out a new folder"):
-        write_shards(made, tmp_path / "s", facts={})
+        write_shards(original, tmp_path / "s", facts={})
     with pytest.raises(InvalidOption, match="is a file; give --out a new folder"):
-        write_shards(made, tmp_path / "s" / "mine.txt", facts={})
+        write_shards(original, tmp_path / "s" / "mine.txt", facts={})
 
 
 class Failing(MemorySource):
@@ -87,16 +87,16 @@ class Failing(MemorySource):
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
-    made = source()
-    write_shards(made, tmp_path / "s", facts={})
-    write_npz(made, tmp_path / "x.npz")
-    bad = Failing("x", made.features(), made.labels)
+    original = source()
+    write_shards(original, tmp_path / "s", facts={})
+    write_npz(original, tmp_path / "x.npz")
+    bad = Failing("x", original.features(), original.labels)
     with pytest.raises(InvalidData, match="no more"):
         write_shards(bad, tmp_path / "s", facts={})
     with pytest.raises(InvalidData, match="no more"):
         write_npz(bad, tmp_path / "x.npz")
-    assert_same(open_source(tmp_path / "s"), made)
-    assert_same(open_source(tmp_path / "x.npz"), made)
+    assert_same(open_source(tmp_path / "s"), original)
+    assert_same(open_source(tmp_path / "x.npz"), original)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s", "x.npz"]
     assert json.loads((tmp_path / "s" / "embedding.json").read_text()) == {}
 

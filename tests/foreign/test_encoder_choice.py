@@ -122,10 +122,10 @@ COMMANDS: dict[str, list[str]] = {
 def test_no_command_runs_an_encoder_that_a_run_names(
     text: str, key: str, foreign: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[str] = []
+    loaded: list[str] = []
 
     def recording(text: str, **options: Any) -> Any:
-        made.append(text)
+        loaded.append(text)
         return make_encoder(text, **options)
 
     monkeypatch.setattr(features_source, "make_encoder", recording)
@@ -136,7 +136,7 @@ def test_no_command_runs_an_encoder_that_a_run_names(
     before = {module for module in sys.modules if "evil" in module}
     for name, arguments in COMMANDS.items():
         assert command(arguments) in (0, 1), name
-        assert not was_executed(foreign) and not made, name
+        assert not was_executed(foreign) and not loaded, name
     assert before == {module for module in sys.modules if "evil" in module}
     assert not (foreign / "elsewhere").exists()
 
@@ -185,15 +185,15 @@ def test_encoders_are_made_in_three_places_only() -> None:
 def calls(names: Sequence[str]) -> dict[str, tuple[set[str], set[str]]]:
     """Functions and methods that are called in each module of the package in which one of the names occurs."""
     package = Path(eigenclean.__file__).parent
-    found = {}
+    by_file = {}
     for path in package.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if any(name in text for name in names):
             called = [node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
             functions = {node.id for node in called if isinstance(node, ast.Name)}
             methods = {node.attr for node in called if isinstance(node, ast.Attribute)}
-            found[path.relative_to(package).as_posix()] = functions, methods
-    return found
+            by_file[path.relative_to(package).as_posix()] = functions, methods
+    return by_file
 
 
 LOADERS = ("import_module", "exec_module", "spec_from_file_location", "load_module", "run_path", "run_module")
@@ -202,12 +202,12 @@ LOADERS = ("import_module", "exec_module", "spec_from_file_location", "load_modu
 def test_code_is_loaded_by_name_only_from_tables() -> None:
     """Modules that import by a computed name; each takes the name from a table of eigenclean, or from the user."""
     builtins = {"eval", "exec", "__import__"}
-    found = [
+    callers = [
         name
         for name, (functions, methods) in calls([*LOADERS, *builtins]).items()
         if (functions | methods) & {*LOADERS} or functions & builtins
     ]
-    assert sorted(found) == [
+    assert sorted(callers) == [
         "__init__.py",  # lazy public names
         "cli/hints/completion.py",  # tables to complete names from
         "deprecation.py",  # old names of our own modules

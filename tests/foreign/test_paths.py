@@ -286,8 +286,8 @@ def test_every_module_that_asks_about_paths_is_attacked() -> None:
 def _imported(path: Path) -> set[str]:
     text = path.read_text(encoding="utf-8")
     nodes: list[Any] = [*ast.walk(ast.parse(text))] if "eigenclean.paths" in text else []
-    found = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "eigenclean.paths"]
-    return {alias.name for node in found for alias in node.names}
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "eigenclean.paths"]
+    return {alias.name for node in imports for alias in node.names}
 
 
 @pytest.mark.parametrize("module", sorted(ATTACKS))

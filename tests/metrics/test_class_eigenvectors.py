@@ -42,49 +42,49 @@ def test_the_largest_eigenvalue_is_meant_and_not_the_one_farthest_from_zero() ->
     rng = np.random.default_rng(0)
     basis = np.linalg.qr(rng.standard_normal((300, 300)))[0]
     values = np.concatenate([[-50.0], np.linspace(-1, 2, 299)])
-    found, vectors = largest_eigenpairs(basis @ np.diag(values) @ basis.T, 1)
-    assert found[0] == pytest.approx(2)
+    eigenvalues, vectors = largest_eigenpairs(basis @ np.diag(values) @ basis.T, 1)
+    assert eigenvalues[0] == pytest.approx(2)
     assert abs(vectors[0] @ basis[:, -1]) == pytest.approx(1)
 
 
 def test_alignment_is_what_a_loop_over_angles_finds(noisy: Noisy) -> None:
     X, y, clean = noisy
-    found = alignment_heatmap(X, y, clean, n_angles=12, n_planes=1, random_state=5)
+    result = alignment_heatmap(X, y, clean, n_angles=12, n_planes=1, random_state=5)
     rng = tagged_generator(5, "planes")
-    for k, label in enumerate(found.classes):
+    for k, label in enumerate(result.classes):
         rows, across = X[y == label], rng.standard_normal((1, X.shape[1]))[0]
         right = clean[y == label]
         u = np.linalg.svd(rows)[2][0]
         u *= np.sign(u.sum())
         r = across - (across @ u) * u
         r /= np.linalg.norm(r)
-        for angle, value in zip(found.angles, found.values[k], strict=True):
+        for angle, value in zip(result.angles, result.values[k], strict=True):
             squares = (rows @ (np.cos(angle) * u + np.sin(angle) * r)) ** 2
             assert squares[right].mean() - squares[~right].mean() == pytest.approx(value, rel=1e-6, abs=1e-6)
 
 
 def test_alignment_has_the_best_direction_as_its_reference(noisy: Noisy) -> None:
     X, y, clean = noisy
-    found = alignment_heatmap(X, y, clean)
-    assert found.values.shape == found.spread.shape == (10, 72)
-    assert (found.values <= found.best[:, None] + 1e-9).all()
-    np.testing.assert_allclose(found.values[:, 0], found.at_eigenvector, rtol=1e-9)
-    np.testing.assert_allclose(found.values, np.roll(found.values, 36, axis=1), rtol=1e-6, atol=1e-6)  # a and −a
+    result = alignment_heatmap(X, y, clean)
+    assert result.values.shape == result.spread.shape == (10, 72)
+    assert (result.values <= result.best[:, None] + 1e-9).all()
+    np.testing.assert_allclose(result.values[:, 0], result.at_eigenvector, rtol=1e-9)
+    np.testing.assert_allclose(result.values, np.roll(result.values, 36, axis=1), rtol=1e-6, atol=1e-6)  # a and −a
     rows, right = X[y == 3], clean[y == 3]
     moments = rows[right].T @ rows[right] / right.sum() - rows[~right].T @ rows[~right] / (~right).sum()
-    assert found.best[3] == pytest.approx(np.linalg.eigvalsh(moments)[-1])
+    assert result.best[3] == pytest.approx(np.linalg.eigvalsh(moments)[-1])
     # On real images the eigenvector tells right from wrong better than any direction of a random plane but itself.
-    assert (np.abs(np.cos(found.angles[found.values.argmax(axis=1)])) > 0.95).sum() >= 5
+    assert (np.abs(np.cos(result.angles[result.values.argmax(axis=1)])) > 0.95).sum() >= 5
 
 
 def test_a_class_without_wrong_labels_has_nothing_to_compare() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 3)) + 1, np.repeat([0, 1], 20)
     clean = (np.arange(40) % 2 == 0) | (y == 0)
-    found = alignment_heatmap(X, y, clean)
-    assert np.isnan(found.values[0]).all() and np.isfinite(found.values[1]).all()
-    assert found.as_dict()["best"][0] is None
-    json.dumps(found.as_dict(), allow_nan=False)
+    result = alignment_heatmap(X, y, clean)
+    assert np.isnan(result.values[0]).all() and np.isfinite(result.values[1]).all()
+    assert result.as_dict()["best"][0] is None
+    json.dumps(result.as_dict(), allow_nan=False)
 
 
 def test_classes_do_not_shift_each_others_planes(noisy: Noisy) -> None:
@@ -97,69 +97,69 @@ def test_classes_do_not_shift_each_others_planes(noisy: Noisy) -> None:
 
 def test_shift_is_the_sine_between_two_svds(noisy: Noisy) -> None:
     X, y, clean = noisy
-    found = eigenvector_shift(X, y, clean)
+    result = eigenvector_shift(X, y, clean)
     for k in range(10):
         all_rows = np.linalg.svd(X[y == k])[2]
         right = np.linalg.svd(X[(y == k) & clean])[2]
         for c in (0, 1):
             cosine = all_rows[c] @ right[c]
-            assert found.perturbation[c, k] == pytest.approx(np.sqrt(1 - cosine**2), abs=1e-9)
-    np.testing.assert_allclose(found.mean, found.perturbation.mean(axis=1))
-    np.testing.assert_allclose(found.std, found.perturbation.std(axis=1))
-    assert found.mean[0] < found.mean[1]  # the first eigenvector stands firmer, as the paper says
+            assert result.perturbation[c, k] == pytest.approx(np.sqrt(1 - cosine**2), abs=1e-9)
+    np.testing.assert_allclose(result.mean, result.perturbation.mean(axis=1))
+    np.testing.assert_allclose(result.std, result.perturbation.std(axis=1))
+    assert result.mean[0] < result.mean[1]  # the first eigenvector stands firmer, as the paper says
 
 
 def test_without_wrong_labels_nothing_turns(noisy: Noisy) -> None:
     X, y, _ = noisy
-    found = eigenvector_shift(X, y, np.ones(len(y), dtype=bool))
-    assert found.perturbation.max() < 1e-6
+    result = eigenvector_shift(X, y, np.ones(len(y), dtype=bool))
+    assert result.perturbation.max() < 1e-6
 
 
 def test_a_class_without_right_labels_is_left_out_of_the_mean() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 5)) + 1, np.repeat(["a", "b", "c"], 20)
     clean = (y != "b") & (np.arange(60) % 2 == 0)
-    found = eigenvector_shift(X, y, clean)
-    assert np.isnan(found.perturbation[:, 1]).all()
-    assert np.isfinite(found.mean).all()
-    assert found.as_dict()["perturbation"][0][1] is None
+    result = eigenvector_shift(X, y, clean)
+    assert np.isnan(result.perturbation[:, 1]).all()
+    assert np.isfinite(result.mean).all()
+    assert result.as_dict()["perturbation"][0][1] is None
     with pytest.raises(InvalidData, match="no class has 2 right labels"):
         eigenvector_shift(X, y, np.zeros(60, dtype=bool))
 
 
 def test_spectrum_is_that_of_the_singular_values(noisy: Noisy) -> None:
     X, y, _ = noisy
-    found = eigenvalue_spectrum(X, y, k=5)
+    result = eigenvalue_spectrum(X, y, k=5)
     for k in range(10):
         squares = np.linalg.svd(X[y == k], compute_uv=False) ** 2
-        np.testing.assert_allclose(found.values[k], squares[:5], rtol=1e-9)
-        np.testing.assert_allclose(found.shares[k], squares[:5] / squares.sum(), rtol=1e-9)
+        np.testing.assert_allclose(result.values[k], squares[:5], rtol=1e-9)
+        np.testing.assert_allclose(result.shares[k], squares[:5] / squares.sum(), rtol=1e-9)
     assert eigenvalue_spectrum(X, y, k=100).values.shape == (10, 64)
     assert eigenvalue_spectrum(X, y, k=64).shares.sum(axis=1) == pytest.approx(np.ones(10))
 
 
 def test_spectrum_of_fewer_samples_than_asked_for() -> None:
-    found = eigenvalue_spectrum(np.eye(4)[:3] * [3, 2, 1, 1], ["a", "a", "b"], k=4)
-    assert found.values.tolist() == [[9, 4, 0, 0], [1, 0, 0, 0]]
+    result = eigenvalue_spectrum(np.eye(4)[:3] * [3, 2, 1, 1], ["a", "a", "b"], k=4)
+    assert result.values.tolist() == [[9, 4, 0, 0], [1, 0, 0, 0]]
 
 
 def test_fraction_curve_takes_the_sizes_that_fine_does(noisy: Noisy) -> None:
     X, y, _ = noisy
-    found = fraction_curve(X, y, fractions=[0.001, 0.1, 1.0], draws=3)
+    result = fraction_curve(X, y, fractions=[0.001, 0.1, 1.0], draws=3)
     counts = np.bincount(y)
-    assert found.sizes == pytest.approx([2, np.ceil(0.1 * counts).mean(), counts.mean()])
-    assert found.cosine[2] == pytest.approx(1)
-    assert found.cosine[0] < found.cosine[1] < found.cosine[2]
-    assert (found.low <= found.cosine + 1e-12).all() and (found.cosine <= found.high + 1e-12).all()
-    np.testing.assert_allclose(found.by_class.mean(axis=1), found.cosine)
+    assert result.sizes == pytest.approx([2, np.ceil(0.1 * counts).mean(), counts.mean()])
+    assert result.cosine[2] == pytest.approx(1)
+    assert result.cosine[0] < result.cosine[1] < result.cosine[2]
+    assert (result.low <= result.cosine + 1e-12).all() and (result.cosine <= result.high + 1e-12).all()
+    np.testing.assert_allclose(result.by_class.mean(axis=1), result.cosine)
 
 
 def test_fraction_curve_agrees_with_fine_on_a_subset(noisy: Noisy) -> None:
     X, y, _ = noisy
     whole, some = FINE().fit(X, y), FINE(subset=0.2).fit(X, y)
     measured = np.abs(np.vecdot(whole.eigenvectors_, some.eigenvectors_)).mean()
-    found = fraction_curve(X, y, fractions=[0.2], draws=20)
-    assert measured == pytest.approx(found.cosine[0], abs=0.01)
+    result = fraction_curve(X, y, fractions=[0.2], draws=20)
+    assert measured == pytest.approx(result.cosine[0], abs=0.01)
 
 
 def test_labels_may_be_strings_and_features_small_floats(noisy: Noisy) -> None:

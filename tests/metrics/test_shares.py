@@ -11,9 +11,9 @@ from eigenclean.metrics.noise_rate import normal_quantile, wilson_interval
 
 
 @settings(deadline=None)
-@given(n=st.integers(1, 5000), part=st.floats(0, 1), level=st.sampled_from([0.5, 0.9, 0.99]))
-def test_the_interval_is_that_of_scipy(n: int, part: float, level: float) -> None:
-    hits = round(part * n)
+@given(n=st.integers(1, 5000), share=st.floats(0, 1), level=st.sampled_from([0.5, 0.9, 0.99]))
+def test_the_interval_is_that_of_scipy(n: int, share: float, level: float) -> None:
+    hits = round(share * n)
     expected = binomtest(hits, n).proportion_ci(level, method="wilson")
     low, high = wilson_interval(hits / n, n, level)
     assert float(low) == pytest.approx(expected.low, abs=1e-12)

@@ -48,10 +48,10 @@ def test_clean_labels_are_the_truth_where_there_are_both(tmp_path: Path) -> None
     np.testing.assert_array_equal(read_truth(tmp_path / "both.npz").labels, LABELS)
 
 
-@pytest.mark.parametrize("own", [np.array([40, -3, 7, 12]), np.array(["d", "a", "c", "bb"])])
-def test_npz_by_id(tmp_path: Path, own: Array) -> None:
-    np.savez(tmp_path / "truth.npz", labels=LABELS, ids=own)
-    assert read_truth(tmp_path / "truth.npz", ids=own[[2, 0, 3]]).labels.tolist() == ["elk", "cat", "dog"]
+@pytest.mark.parametrize("ids", [np.array([40, -3, 7, 12]), np.array(["d", "a", "c", "bb"])])
+def test_npz_by_id(tmp_path: Path, ids: Array) -> None:
+    np.savez(tmp_path / "truth.npz", labels=LABELS, ids=ids)
+    assert read_truth(tmp_path / "truth.npz", ids=ids[[2, 0, 3]]).labels.tolist() == ["elk", "cat", "dog"]
     assert read_truth(tmp_path / "truth.npz").labels.tolist() == LABELS.tolist()
 
 

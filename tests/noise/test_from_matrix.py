@@ -26,9 +26,9 @@ def test_exact_shares_are_met_to_the_label() -> None:
 
 
 def test_exact_shares_are_met_in_random_rows() -> None:
-    one, two = (add_noise(LABELS, "transition", matrix=MATRIX, exact=True, random_state=s) for s in (0, 1))
-    assert (one != two).any()
-    assert (one[:500] == 0).mean() == pytest.approx(0.7, abs=0.1)
+    first, two = (add_noise(LABELS, "transition", matrix=MATRIX, exact=True, random_state=s) for s in (0, 1))
+    assert (first != two).any()
+    assert (first[:500] == 0).mean() == pytest.approx(0.7, abs=0.1)
 
 
 def test_independent_draws_follow_the_matrix() -> None:

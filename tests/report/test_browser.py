@@ -73,8 +73,8 @@ def test_hostile_strings_run_nothing(
     verdict, arguments = hostile
     page = open_report(verdict, arguments).page
     page.get_by_role("button", name="Show all").click()
-    for part in page.locator("summary, .map-classes button").all():
-        part.click()
+    for element in page.locator("summary, .map-classes button").all():
+        element.click()
     assert page.locator("script").count() == 1
     assert page.locator("img[src=x], [onerror], [onmouseover], b b").count() == 0
     assert "<script>alert(1)</script>" in page.locator("#suspects").inner_text()

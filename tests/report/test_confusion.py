@@ -29,35 +29,35 @@ def _verdict(labels: Any, suggested: Any, **made_by: Any) -> Verdict:
 @given(rows=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), min_size=1, max_size=80))
 def test_without_the_detectors_own_it_is_counted_from_the_flags(rows: list[tuple[int, int]]) -> None:
     labels, suggested = zip(*rows, strict=True)
-    made = transition_matrix(ClassIndex.of(_verdict(labels, suggested)), None)
+    counted = transition_matrix(ClassIndex.of(_verdict(labels, suggested)), None)
     pairs, right = Counter((s, g) for g, s in rows), Counter(suggested)
     involved = sorted({label for pair in pairs if pair[0] != pair[1] for label in pair})
     if not involved:
-        assert made is None
+        assert counted is None
         return
-    assert made is not None
-    assert made["by_detector"] is False
-    assert sorted(made["labels"]) == [str(label) for label in involved]
-    for i, y in enumerate(made["labels"]):
-        for j, given_label in enumerate(made["labels"]):
+    assert counted is not None
+    assert counted["by_detector"] is False
+    assert sorted(counted["labels"]) == [str(label) for label in involved]
+    for i, y in enumerate(counted["labels"]):
+        for j, given_label in enumerate(counted["labels"]):
             if right[int(y)]:
                 expected = pairs[int(y), int(given_label)] / right[int(y)]
-                assert made["rates"][i][j] == pytest.approx(expected, abs=1e-4)
+                assert counted["rates"][i][j] == pytest.approx(expected, abs=1e-4)
 
 
 def _matrix(k: int, rate: float) -> list[list[float]]:
     """Every class loses ``rate`` to the next, and a trifle to all others, as an estimate does."""
-    made = (1 - rate - 1e-4 * (k - 2)) * np.eye(k) + rate * np.roll(np.eye(k), 1, axis=1)
-    made[made == 0] = 1e-4
-    return [[float(value) for value in row] for row in made]
+    matrix = (1 - rate - 1e-4 * (k - 2)) * np.eye(k) + rate * np.roll(np.eye(k), 1, axis=1)
+    matrix[matrix == 0] = 1e-4
+    return [[float(value) for value in row] for row in matrix]
 
 
 def test_the_detectors_own_is_shown_as_it_is_without_its_dust(make: Make) -> None:
     verdict = make(n=900, n_classes=6, made_by={"method": "judge", "transition": _matrix(6, 0.2)})
-    made = summarize(verdict)["confusion"]["transition"]
-    assert made["by_detector"] is True
-    assert made["labels"] == list("012345")
-    rates = np.array(made["rates"])
+    shown = summarize(verdict)["confusion"]["transition"]
+    assert shown["by_detector"] is True
+    assert shown["labels"] == list("012345")
+    rates = np.array(shown["rates"])
     np.testing.assert_allclose(np.diag(rates), 0.8 - 4e-4)
     np.testing.assert_allclose(rates[np.arange(6), (np.arange(6) + 1) % 6], 0.2)
     assert np.count_nonzero(rates) == 12  # 0.0001 of 150 labels is no label
@@ -71,13 +71,13 @@ def test_of_many_classes_the_most_frequent_errors_are_shown(make: Make) -> None:
         matrix[right, given_label] += 0.3
     verdict = make(n=7700, n_classes=77, rate=0.0, labels=np.arange(7700) % 77,
                    made_by={"method": "judge", "transition": matrix.tolist()})  # fmt: skip
-    made = summarize(verdict)["confusion"]["transition"]
-    assert len(made["labels"]) == 20
-    assert made["n_hidden"] == 57
-    assert {"10", "40", "41", "3", "76", "0"} <= set(made["labels"])
-    place = {label: number for number, label in enumerate(made["labels"])}
-    assert made["rates"][place["10"]][place["40"]] == pytest.approx(0.3001)
-    assert made["rates"][place["41"]][place["41"]] == pytest.approx(matrix[41, 41], abs=1e-4)
+    shown = summarize(verdict)["confusion"]["transition"]
+    assert len(shown["labels"]) == 20
+    assert shown["n_hidden"] == 57
+    assert {"10", "40", "41", "3", "76", "0"} <= set(shown["labels"])
+    place = {label: number for number, label in enumerate(shown["labels"])}
+    assert shown["rates"][place["10"]][place["40"]] == pytest.approx(0.3001)
+    assert shown["rates"][place["41"]][place["41"]] == pytest.approx(matrix[41, 41], abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,10 @@ def test_quality_leaves_out_what_is_not_known(make: Make) -> None:
 def test_the_curve_has_wilson_intervals_and_empty_groups_have_none(make: Make) -> None:
     verdict = make(n=40)
     curve = _curve(verdict)
-    made = summarize(verdict, quality=QUALITY, reliability=curve)["evaluation"]["reliability"]
-    assert made["error"] == pytest.approx(curve.expected_error)
+    shown = summarize(verdict, quality=QUALITY, reliability=curve)["evaluation"]["reliability"]
+    assert shown["error"] == pytest.approx(curve.expected_error)
     assert 0 in curve.count
-    for number, group in enumerate(made["bins"]):
+    for number, group in enumerate(shown["bins"]):
         assert group["count"] == curve.count[number]
         if not group["count"]:
             assert group["predicted"] is group["observed"] is group["low"] is group["high"] is None
@@ -85,8 +85,8 @@ def test_the_plot_counts_its_labels_and_says_them() -> None:
 def _plot(curve: Reliability) -> ElementTree.Element:
     nothing = np.zeros(0)
     verdict = Verdict(nothing, nothing, nothing, nothing, nothing.astype(bool), nothing, nothing)
-    part = evaluation(ReportInput(verdict, quality=QUALITY, reliability=curve))["reliability"]
-    root = ElementTree.fromstring(figures.reliability(part))
+    reliability = evaluation(ReportInput(verdict, quality=QUALITY, reliability=curve))["reliability"]
+    root = ElementTree.fromstring(figures.reliability(reliability))
     for element in root.iter():
         assert element.tag in {"svg", "g", "rect", "line", "circle", "path", "text", "title"}
         assert "style" not in element.attrib

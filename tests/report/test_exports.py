@@ -42,8 +42,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "images"
 
 
-def write(name: str, made: Rows, path: Path) -> Path:
-    EXPORTS[name].write(made, path)
+def write(name: str, exported: Rows, path: Path) -> Path:
+    EXPORTS[name].write(exported, path)
     return path
 
 
@@ -155,15 +155,15 @@ def test_argilla(tmp_path: Path, folder: Path) -> None:
 
 
 def test_fiftyone(tmp_path: Path, folder: Path) -> None:
-    made = json.loads(write("fiftyone", rows(open_source(folder)), tmp_path / "x.json").read_text())
-    assert made["classes"] == ["a", "b"] and len(made["labels"]) == 5
-    assert all(Path(file).is_file() and Path(file).is_absolute() for file in made["labels"])
-    one = made["labels"][(folder / "a/2 ü.png").resolve().as_posix()]
-    assert one["label"] == "b" and one["attributes"]["suggested_label"] == "a"
-    assert one["attributes"]["mistakenness"] == pytest.approx(0.8)
+    exported = json.loads(write("fiftyone", rows(open_source(folder)), tmp_path / "x.json").read_text())
+    assert exported["classes"] == ["a", "b"] and len(exported["labels"]) == 5
+    assert all(Path(file).is_file() and Path(file).is_absolute() for file in exported["labels"])
+    label = exported["labels"][(folder / "a/2 ü.png").resolve().as_posix()]
+    assert label["label"] == "b" and label["attributes"]["suggested_label"] == "a"
+    assert label["attributes"]["mistakenness"] == pytest.approx(0.8)
     named = rows(ids=np.array(["a/1.png", "a/2.png", "b/1.png", "b/2.png", "b/3.png"]), images=folder)
-    made = json.loads(write("fiftyone", named, tmp_path / "y.json").read_text())
-    assert (folder / "b/3.png").resolve().as_posix() in made["labels"]
+    exported = json.loads(write("fiftyone", named, tmp_path / "y.json").read_text())
+    assert (folder / "b/3.png").resolve().as_posix() in exported["labels"]
 
 
 @pytest.mark.parametrize("name", ["label-studio", "argilla", "fiftyone"])
@@ -186,6 +186,6 @@ def test_many_rows(tmp_path: Path) -> None:
         ids=np.arange(n), labels=np.zeros(n, dtype=int), score=np.zeros(n), p_clean=np.ones(n),
         flagged=np.zeros(n, dtype=bool), suggested=np.zeros(n, dtype=int), suggested_confidence=np.ones(n),
     )  # fmt: skip
-    made = Rows(verdict, np.arange(n)[::-1])
-    assert [row["id"] for row in made] == list(range(n))[::-1]
-    assert pq.read_table(write("cleanlab", made, tmp_path / "x.parquet")).num_rows == n
+    reversed_rows = Rows(verdict, np.arange(n)[::-1])
+    assert [row["id"] for row in reversed_rows] == list(range(n))[::-1]
+    assert pq.read_table(write("cleanlab", reversed_rows, tmp_path / "x.parquet")).num_rows == n

@@ -55,10 +55,10 @@ def test_curves_hold_as_many_samples_as_the_class(make: Make, kind: str) -> None
 
 def test_a_beta_mixture_may_live_on_another_range(make: Make) -> None:
     base = {"kind": "beta", "weights": [[0.5, 0.5]] * 5, "alpha": [[2, 5]] * 5, "beta": [[5, 2]] * 5}
-    one = _panels(make(made_by={"method": "x", "mixture": base | {"range": [-1, 3]}}))
+    panels = _panels(make(made_by={"method": "x", "mixture": base | {"range": [-1, 3]}}))
     each = _panels(make(made_by={"method": "x", "mixture": base | {"range": [[-1, 3]] * 5}}))
     unit = _panels(make(made_by={"method": "x", "mixture": base}))
-    assert one[0]["curves"] == each[0]["curves"] != unit[0]["curves"]
+    assert panels[0]["curves"] == each[0]["curves"] != unit[0]["curves"]
 
 
 @pytest.mark.parametrize("weights", [[0.0, 1.0], [0.3, 0.7]])

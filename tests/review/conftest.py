@@ -297,12 +297,12 @@ class Watched:
 
 
 @pytest.fixture
-def look(browser: Browser) -> Iterator[Callable[..., Watched]]:
+def open_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
     """Open an address in a browser of its own, or in that of another page; complaints are failures at the end."""
     contexts: list[BrowserContext] = []
     opened: list[Watched] = []
 
-    def _look(address: str, beside: Watched | None = None, **options: Any) -> Watched:
+    def _open_page(address: str, beside: Watched | None = None, **options: Any) -> Watched:
         if beside is None:
             options.setdefault("viewport", {"width": 1280, "height": 800})
             contexts.append(browser.new_context(**options))
@@ -310,7 +310,7 @@ def look(browser: Browser) -> Iterator[Callable[..., Watched]]:
         opened.append(Watched(context, address))
         return opened[-1]
 
-    yield _look
+    yield _open_page
     for watched in opened:
         assert watched.complaints == []
         host = watched.page.url.split("/")[2] if watched.page.url.startswith("http") else ""

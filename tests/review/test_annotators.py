@@ -20,7 +20,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Labels by three annotators and nothing else, so that it costs little."""
     folder = tmp_path_factory.mktemp("crowd")
     rng = np.random.default_rng(0)
@@ -37,14 +37,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_shows_who_said_what(
-    made: Path, tmp_path: Path, serving: Callable[[Review], Any], look: Callable[..., Any]
+    judged_run: Path, tmp_path: Path, serving: Callable[[Review], Any], open_page: Callable[..., Any]
 ) -> None:
-    review = Review.open(shutil.copytree(made, tmp_path / "run"))
-    rows = pq.read_table(made / FILE).to_pylist()
+    review = Review.open(shutil.copytree(judged_run, tmp_path / "run"))
+    rows = pq.read_table(judged_run / FILE).to_pylist()
     for position in range(min(5, len(review.suspects))):
         expected = [(row["annotator"], row["label"]) for row in rows if row["id"] == review.suspects.ids[position]]
-        assert [(one["annotator"], one["label"]) for one in review.items([position])[0]["said"]] == expected
-    page = look(serving(review).guard.link).page
+        assert [(each["annotator"], each["label"]) for each in review.items([position])[0]["said"]] == expected
+    page = open_page(serving(review).guard.link).page
     said = page.locator(".said li")
     expect(said).to_have_count(3)
     expect(said.last).to_contain_text("rater_<b>")
@@ -53,8 +53,8 @@ def test_the_page_shows_who_said_what(
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", None])
-def test_a_file_that_cannot_be_read_is_a_note(made: Path, tmp_path: Path, content: bytes | None) -> None:
-    run = shutil.copytree(made, tmp_path / "run")
+def test_a_file_that_cannot_be_read_is_a_note(judged_run: Path, tmp_path: Path, content: bytes | None) -> None:
+    run = shutil.copytree(judged_run, tmp_path / "run")
     if content is None:
         pq.write_table(pa.table({"id": [1.5], "annotator": [None], "label": [b"x"], "p_right": ["y"]}), run / FILE)
     else:

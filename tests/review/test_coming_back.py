@@ -11,7 +11,7 @@ from eigenclean.cli.app import run as eigenclean
 from eigenclean.patch import Patch
 from eigenclean.review import Review
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 
 
 def judged(page: Page, n: int) -> None:
@@ -37,10 +37,10 @@ def test_the_page_opens_again_after_a_restart_of_the_browser(
 
 
 def test_export_says_where_the_patch_is_and_what_to_type(
-    opened: Review, serving: Callable[[Review], Any], look: Look, digits: Path
+    opened: Review, serving: Callable[[Review], Any], open_page: OpenPage, digits: Path
 ) -> None:
     served = serving(opened)
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
     status, _, content = served.ask("POST", "/api/export", {}, {"Cookie": _cookies(page)})
     assert status == 409 and b"review some labels first" in content
@@ -63,9 +63,11 @@ def _cookies(page: Page) -> str:
     return "; ".join(f"{c['name']}={c['value']}" for c in page.context.cookies())
 
 
-def test_export_of_a_single_file_names_the_folder_of_downloads(run: Path, look: Look, tmp_path: Path) -> None:
+def test_export_of_a_single_file_names_the_folder_of_downloads(
+    run: Path, open_page: OpenPage, tmp_path: Path
+) -> None:
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--most", "3"]) == 0
-    page = look((tmp_path / "review.html").as_uri()).page
+    page = open_page((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     page.keyboard.press("k")
     judged(page, 1)

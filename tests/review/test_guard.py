@@ -96,9 +96,9 @@ def test_the_token_is_a_key_to_the_door_only(served: Served) -> None:
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(served: Served) -> None:
     _, headers, _ = served.ask("GET", "/?" + served.guard.link.partition("?")[2])
-    attributes = {part.strip().lower() for part in headers["set-cookie"].split(";")[1:]}
+    attributes = {attribute.strip().lower() for attribute in headers["set-cookie"].split(";")[1:]}
     assert {"httponly", "samesite=strict", "path=/", "max-age=2592000"} <= attributes
-    assert not any(part.startswith("domain") for part in attributes)
+    assert not any(attribute.startswith("domain") for attribute in attributes)
     assert str(served.port) in headers["set-cookie"].partition("=")[0]
     assert headers["cache-control"] == "no-store"
     assert headers["referrer-policy"] == "no-referrer"  # the token in the address goes nowhere
@@ -277,7 +277,10 @@ def test_images_of_samples_that_are_not_shown_are_not_served(inside: Served) -> 
 def test_every_answer_has_the_headers(inside: Served, path: str) -> None:
     for cookie in (inside.cookie, None):
         _, headers, _ = inside.ask("GET", path, headers={"Cookie": cookie})
-        policy = {part.split()[0]: part.split()[1:] for part in headers["content-security-policy"].split(";")}
+        policy = {
+            directive.split()[0]: directive.split()[1:]
+            for directive in headers["content-security-policy"].split(";")
+        }
         assert policy["default-src"] == ["'none'"]
         assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == ["'self'"]
         assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == ["'none'"]

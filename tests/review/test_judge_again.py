@@ -33,7 +33,7 @@ from eigenclean.workflows.reviewing.judge_again import judge_again
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run by one cheap view; not to be changed."""
     folder = tmp_path_factory.mktemp("small")
     rng = np.random.default_rng(0)
@@ -47,8 +47,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def small(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "run"))
+def small(judged_run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(judged_run, tmp_path / "run"))
 
 
 @pytest.fixture
@@ -99,15 +99,15 @@ def test_what_a_run_cannot_do_again(review: Review, small: Path, change: dict[st
 
 
 @pytest.fixture(scope="module")
-def made_with_more(made: Path) -> Path:
+def made_with_more(judged_run: Path) -> Path:
     """The same rows with groups from Python and three decisions from a patch; not to be changed."""
-    with np.load(made.parent / "rows.npz") as rows:
+    with np.load(judged_run.parent / "rows.npz") as rows:
         given = rows["labels"]
     records = [{"id": i, "decision": "keep", "old": int(given[i]), "data_hash": "0"} for i in (0, 1, 2)]
-    Patch.from_records(records).save(made.parent / "patch.jsonl")
-    folder, method = made.parent / "more", MethodOptions(settings={"views": "linear", "n_repeats": 1})
-    groups, patch = np.arange(300) // 5, made.parent / "patch.jsonl"
-    run_detect(DetectRequest(str(made.parent / "rows.npz"), folder, method, groups=groups, decisions=patch))
+    Patch.from_records(records).save(judged_run.parent / "patch.jsonl")
+    folder, method = judged_run.parent / "more", MethodOptions(settings={"views": "linear", "n_repeats": 1})
+    groups, patch = np.arange(300) // 5, judged_run.parent / "patch.jsonl"
+    run_detect(DetectRequest(str(judged_run.parent / "rows.npz"), folder, method, groups=groups, decisions=patch))
     return folder
 
 
@@ -116,7 +116,7 @@ def more(made_with_more: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made_with_more, tmp_path / "more"))
 
 
-def test_groups_and_decisions_that_the_run_was_given_count_again(more: Path, made: Path) -> None:
+def test_groups_and_decisions_that_the_run_was_given_count_again(more: Path, judged_run: Path) -> None:
     review = Review.open(more)
     assert review.n_since_verdict() == 0 and review.n_known == 0
     decide(review, 2)
@@ -126,7 +126,7 @@ def test_groups_and_decisions_that_the_run_was_given_count_again(more: Path, mad
     assert after.n_since_verdict() == 0
     facts = json.loads((more / "summary.json").read_text())["decisions"]
     assert facts["n"] == 5 and facts["given"] == 3
-    with np.load(made.parent / "rows.npz") as rows:
+    with np.load(judged_run.parent / "rows.npz") as rows:
         features, given = rows["features"], rows["labels"]
     kept = [(i, "keep", given[i], None) for i in [0, 1, 2, *decided]]
     verified = VerifiedLabels.match(np.arange(300), given, kept)
@@ -179,7 +179,7 @@ def judged(page: Page, n: int) -> None:
     expect(page.locator("#progress-text")).to_contain_text(f"{n} of ")
 
 
-def test_the_button_judges_again_and_loads_the_page_anew(review: Review, look: Callable[..., Any]) -> None:
+def test_the_button_judges_again_and_loads_the_page_anew(review: Review, open_page: Callable[..., Any]) -> None:
     go_on = threading.Event()
 
     def slowly(opened: Review) -> Review:
@@ -192,7 +192,7 @@ def test_the_button_judges_again_and_loads_the_page_anew(review: Review, look: C
         server = make_server(guard)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
-        page = look(guard.link).page
+        page = open_page(guard.link).page
         judged(page, 0)
         expect(page.locator("#again")).to_be_hidden()
         for n in (1, 2, 3):

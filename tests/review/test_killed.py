@@ -116,14 +116,14 @@ class Killable:
             self._context.close()
 
     def _processes(self) -> list[int]:
-        own = os.fsencode(self._profile)
-        found = []
+        profile = os.fsencode(self._profile)
+        pids = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if own in (folder / "cmdline").read_bytes():
-                    found.append(int(folder.name))
-        assert found
-        return found
+                if profile in (folder / "cmdline").read_bytes():
+                    pids.append(int(folder.name))
+        assert pids
+        return pids
 
 
 def test_kill_9_of_the_browser_loses_nothing(

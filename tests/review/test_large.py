@@ -50,10 +50,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_suspects(
-    large: Path, look: Callable[..., Any], serving: Callable[[Review], Any]
+    large: Path, open_page: Callable[..., Any], serving: Callable[[Review], Any]
 ) -> None:
     review = Review.open(large)
-    page: Page = look(serving(review).guard.link).page
+    page: Page = open_page(serving(review).guard.link).page
     rows = page.locator("#list [role=option]")
     expect(rows.first).to_be_visible(timeout=30_000)
     expect(page.locator("#shown")).to_have_text("100\u202f000 suspects")

@@ -14,7 +14,7 @@ from eigenclean.cli.app import run as eigenclean
 from eigenclean.errors import InvalidData
 from eigenclean.review import Review
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 MARGIN = 14
 
 
@@ -58,9 +58,11 @@ def filtered(page: Page, expected: list[int], n: int) -> None:
     expect(page.locator(".map-status")).to_contain_text(f"{len(expected)} suspects in the list.")
 
 
-def test_the_selection_filters_the_list(opened: Review, serving: Callable[[Review], Any], look: Look) -> None:
+def test_the_selection_filters_the_list(
+    opened: Review, serving: Callable[[Review], Any], open_page: OpenPage
+) -> None:
     server = serving(opened)
-    page = look(server.guard.link).page
+    page = open_page(server.guard.link).page
     expect(page.locator("#change")).to_be_visible()
     page.keyboard.press("l")
     points, n = opened.map_points(), len(opened.suspects)
@@ -91,10 +93,10 @@ def test_the_selection_filters_the_list(opened: Review, serving: Callable[[Revie
     expect(page.locator("#list")).to_have_attribute("aria-activedescendant", f"row-{lonely}")
 
 
-def test_the_single_file_has_the_map(run: Path, look: Look, tmp_path: Path) -> None:
+def test_the_single_file_has_the_map(run: Path, open_page: OpenPage, tmp_path: Path) -> None:
     file = tmp_path / "review.html"
     assert eigenclean(["review", str(run), "--export", str(file), "--most", "60", "--order", "worst"]) == 0
-    page = look(file.as_uri(), viewport={"width": 390, "height": 800}).page
+    page = open_page(file.as_uri(), viewport={"width": 390, "height": 800}).page
     expect(page.locator("#change")).to_be_visible()
     page.get_by_role("button", name="Map", exact=True).click()
     review = Review.open(run)
@@ -109,14 +111,14 @@ def test_the_single_file_has_the_map(run: Path, look: Look, tmp_path: Path) -> N
 
 
 def test_without_the_data_there_is_no_map(
-    run: Path, serving: Callable[[Review], Any], look: Look, monkeypatch: pytest.MonkeyPatch
+    run: Path, serving: Callable[[Review], Any], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = Review.open(run, source="gone.npz")
     assert review.map_points() is None and not review.describe()["map"]
     server = serving(review)
     server.enter()
     assert server.ask("GET", "/api/map")[0] == 404
-    page = look(server.guard.link).page
+    page = open_page(server.guard.link).page
     expect(page.locator("#change")).to_be_visible()
     expect(page.locator("#view-map")).to_be_hidden()
     page.keyboard.press("l")

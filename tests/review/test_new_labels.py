@@ -17,7 +17,7 @@ from eigenclean.review.suspects import Suspects
 from eigenclean.review.typed_labels import TypedLabels
 from eigenclean.verdict import Verdict
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 
 
 def judged(page: Page, n: int) -> None:
@@ -72,16 +72,16 @@ def test_what_cannot_be_a_label(labels: TypedLabels, text: str, sentence: str) -
 
 
 def test_a_typed_label_is_saved_offered_again_and_exported(
-    opened: Review, serving: Callable[[Review], Any], look: Look
+    opened: Review, serving: Callable[[Review], Any], open_page: OpenPage
 ) -> None:
     served = serving(opened)
-    first = look(served.guard.link)
+    first = open_page(served.guard.link)
     page = first.page
     judged(page, 0)
     type_label(page, "12")
     judged(page, 1)
     assert opened.patch().to_records()[0]["new"] == 12
-    beside = look(f"http://{served.host}/", beside=first).page  # opened when the label is there already
+    beside = open_page(f"http://{served.host}/", beside=first).page  # opened when the label is there already
     judged(beside, 1)
     page.keyboard.press("o")
     page.keyboard.type("12")
@@ -122,10 +122,10 @@ def _ask_as(page: Page, served: Any, decision: dict[str, Any]) -> tuple[int, Any
 
 
 @pytest.mark.slow
-def test_a_typed_label_in_a_single_file(mails: Path, look: Look, tmp_path: Path) -> None:
+def test_a_typed_label_in_a_single_file(mails: Path, open_page: OpenPage, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0
-    page = look((tmp_path / "review.html").as_uri()).page
+    page = open_page((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     type_label(page, "<b>new</b>")
     judged(page, 1)

@@ -39,9 +39,9 @@ def test_the_page_gets_their_probability(with_none: Review) -> None:
 
 
 def test_they_are_filtered_and_accepting_removes_them(
-    with_none: Review, serving: Callable[[Review], Any], look: Callable[..., Any]
+    with_none: Review, serving: Callable[[Review], Any], open_page: Callable[..., Any]
 ) -> None:
-    page = look(serving(with_none).guard.link).page
+    page = open_page(serving(with_none).guard.link).page
     page.locator("#filter-pair").select_option("none")
     expect(page.locator("#shown")).to_contain_text(f"{N_NONE} of ")
     expect(page.locator("#change")).to_contain_text("none of the classes")

@@ -19,7 +19,7 @@ from eigenclean.review.schema import MIGRATIONS
 from eigenclean.review.store import KEEP, OPEN, UNSURE, Change, Store
 from eigenclean.workflows.detection.decisions import load_decisions
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 NOTE = "<b>blurred</b>\nask Grace"
 
 
@@ -72,10 +72,14 @@ def test_a_file_of_an_earlier_version_gets_the_column(tmp_path: Path) -> None:
 
 
 def test_a_note_is_written_shown_and_exported(
-    opened: Review, serving: Callable[[Review], Any], look: Look, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    opened: Review,
+    serving: Callable[[Review], Any],
+    open_page: OpenPage,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     served = serving(opened)
-    first = look(served.guard.link)
+    first = open_page(served.guard.link)
     page = first.page
     judged(page, 0)
     write_note(page, NOTE)
@@ -109,10 +113,10 @@ def test_a_note_is_written_shown_and_exported(
 
 
 @pytest.mark.slow
-def test_a_note_in_a_single_file(mails: Path, look: Look, tmp_path: Path) -> None:
+def test_a_note_in_a_single_file(mails: Path, open_page: OpenPage, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html")]) == 0
-    page = look((tmp_path / "review.html").as_uri()).page
+    page = open_page((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     write_note(page, NOTE)
     page.keyboard.press("r")

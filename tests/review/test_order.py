@@ -54,14 +54,14 @@ def test_what_comes_first() -> None:
 
 
 def test_the_page_lists_labels_that_are_not_flagged(
-    run: Path, serving: Callable[[Review], Any], look: Callable[..., Any]
+    run: Path, serving: Callable[[Review], Any], open_page: Callable[..., Any]
 ) -> None:
     review = Review.open(run, order=MIXED)
     suspects = review.suspects
     flagged = suspects.verdict.flagged[suspects.rows]
     assert 0.8 <= flagged.mean() < 0.99 and review.explanation is not None
     assert not set(suspects.rows.tolist()) & set(review.explanation.near[review.explanation.near >= 0].tolist())
-    page = look(serving(review).guard.link).page
+    page = open_page(serving(review).guard.link).page
     expect(page.locator("#shown")).to_have_text(f"{len(suspects)} suspects")
     expect(page.locator("#list")).to_have_attribute("aria-label", "Suspects, worst, doubtful and random ones")
     place = int(np.flatnonzero(~flagged)[0])

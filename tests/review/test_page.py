@@ -17,7 +17,7 @@ from eigenclean.review import Review
 from eigenclean.review.store import Change
 from eigenclean.verdict import Verdict
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 KEYS = {"k": "keep", "a": "relabel", "t": "unsure", "r": "remove"}
 
 
@@ -47,9 +47,9 @@ def expect_current(page: Page, row: int) -> None:
     expect(page.locator("#list")).to_have_attribute("aria-activedescendant", f"row-{row}")
 
 
-def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, look: Look) -> None:
+def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, open_page: OpenPage) -> None:
     review = served.review
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     expect(page.locator("#change")).to_be_visible()
     assert "token" not in page.url  # it does not stay in the address, nor in the history
     keys = "aaakatarkaaataakrkaa"
@@ -93,17 +93,17 @@ def test_twenty_suspects_by_keyboard_undo_filter_reload(served: Any, look: Look)
     assert states(review) == {i: state for i, state in expected.items() if i < 17}
 
 
-def test_the_link_may_stand_on_another_page(served: Any, look: Look, tmp_path: Path) -> None:
+def test_the_link_may_stand_on_another_page(served: Any, open_page: OpenPage, tmp_path: Path) -> None:
     """In a terminal in the browser, or in the file that the command opens: the strict cookie must come along."""
     (tmp_path / "elsewhere.html").write_text(f'<a href="{served.guard.link}">Review</a>')
-    page = look((tmp_path / "elsewhere.html").as_uri()).page
+    page = open_page((tmp_path / "elsewhere.html").as_uri()).page
     page.get_by_role("link").click()
     judged(page, 0)
     assert page.url == f"http://{served.host}/"
 
 
-def test_every_key_does_what_the_help_says(served: Any, look: Look) -> None:
-    page = look(served.guard.link).page
+def test_every_key_does_what_the_help_says(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     for key, place in (("n", 1), ("ArrowRight", 2), ("p", 1), ("ArrowLeft", 0), ("ArrowLeft", 0)):
         page.keyboard.press(key)
@@ -128,9 +128,9 @@ def test_every_key_does_what_the_help_says(served: Any, look: Look) -> None:
     assert states(served.review) == {}
 
 
-def test_another_label_is_found_by_typing(served: Any, look: Look) -> None:
+def test_another_label_is_found_by_typing(served: Any, open_page: OpenPage) -> None:
     review = served.review
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
     given = int(review.suspects.given[0])
     other = (given + 3) % 10
@@ -156,10 +156,10 @@ def test_another_label_is_found_by_typing(served: Any, look: Look) -> None:
     judged(page, 2)
 
 
-def test_filters_select_what_they_say(served: Any, look: Look) -> None:
+def test_filters_select_what_they_say(served: Any, open_page: OpenPage) -> None:
     review = served.review
     suspects = review.suspects
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
 
     def shows(mask: Any) -> None:
@@ -203,9 +203,9 @@ def test_filters_select_what_they_say(served: Any, look: Look) -> None:
     assert states(review) == dict.fromkeys(range(3), ("keep", -1))
 
 
-def test_a_grid_sweeps_many_at_once_and_undo_takes_them_back_together(served: Any, look: Look) -> None:
+def test_a_grid_sweeps_many_at_once_and_undo_takes_them_back_together(served: Any, open_page: OpenPage) -> None:
     review = served.review
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
     page.get_by_role("button", name="Grid").click()
     cells = page.locator("#cells")
@@ -235,12 +235,12 @@ def test_a_grid_sweeps_many_at_once_and_undo_takes_them_back_together(served: An
     judged(page, 3)
 
 
-def test_two_tabs_and_two_people_see_each_other(served: Any, look: Look) -> None:
-    first = look(served.guard.link)
+def test_two_tabs_and_two_people_see_each_other(served: Any, open_page: OpenPage) -> None:
+    first = open_page(served.guard.link)
     judged(first.page, 0)
-    second = look(f"http://{served.host}/", beside=first)  # the same browser is in already
+    second = open_page(f"http://{served.host}/", beside=first)  # the same browser is in already
     judged(second.page, 0)
-    third = look(served.guard.link)  # someone else, with a link of their own
+    third = open_page(served.guard.link)  # someone else, with a link of their own
     judged(third.page, 0)
     third.page.keyboard.press("?")
     third.page.get_by_label("Decisions are signed").fill("Grace")
@@ -257,8 +257,8 @@ def test_two_tabs_and_two_people_see_each_other(served: Any, look: Look) -> None
     assert [entry.reviewer for entry in served.review.store.history()] == ["Ada", "Grace"]
 
 
-def test_someone_elses_decision_is_not_overwritten_unseen(served: Any, look: Look) -> None:
-    page = look(served.guard.link).page
+def test_someone_elses_decision_is_not_overwritten_unseen(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     page.route("**/api/changes*", lambda route: route.fulfill(json={"changes": [], "seq": 0}))  # it hears of nobody
     review = served.review
@@ -269,8 +269,8 @@ def test_someone_elses_decision_is_not_overwritten_unseen(served: Any, look: Loo
     assert states(review) == {0: ("keep", -1)}
 
 
-def test_nothing_is_said_before_it_is_saved(served: Any, look: Look) -> None:
-    page = look(served.guard.link).page
+def test_nothing_is_said_before_it_is_saved(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     with served.review.store._lock:  # a disk that takes its time
         page.keyboard.press("a")
@@ -308,8 +308,8 @@ def test_a_full_disk_is_named_and_the_decision_is_saved_when_there_is_room(
     page.context.close()
 
 
-def test_the_patch_holds_the_decisions(served: Any, look: Look, tmp_path: Path) -> None:
-    page = look(served.guard.link).page
+def test_the_patch_holds_the_decisions(served: Any, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     for n, key in enumerate("akrt", start=1):
         page.keyboard.press(key)
@@ -330,10 +330,10 @@ def test_the_patch_holds_the_decisions(served: Any, look: Look, tmp_path: Path) 
 
 
 def test_hostile_strings_run_nothing(
-    mails: Path, look: Look, serving: Callable[[Review], Any], tmp_path: Path
+    mails: Path, open_page: OpenPage, serving: Callable[[Review], Any], tmp_path: Path
 ) -> None:
     review = Review.open(shutil.copytree(mails / "run", tmp_path / "run"))
-    page = look(serving(review).guard.link).page
+    page = open_page(serving(review).guard.link).page
     judged(page, 0)
     page.evaluate("document.getElementById('reviewer').value = '<img src=x onerror=alert(9)>'")
     for n, key in enumerate("akt", start=1):
@@ -373,9 +373,9 @@ def test_the_policy_stops_what_would_get_through(served: Any, browser: Any) -> N
     page.context.close()
 
 
-def test_the_estimate_is_what_the_decisions_say(served: Any, look: Look) -> None:
+def test_the_estimate_is_what_the_decisions_say(served: Any, open_page: OpenPage) -> None:
     """Against the same model without bins, integrated by SciPy."""
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
     rng = np.random.default_rng(0)
     cases = [
@@ -411,18 +411,18 @@ def _oracle(wrong: Any, verdicts: Any) -> tuple[float, float, float]:
     log = log + np.log(np.where((verdicts == 1)[:, None], p, 1 - p))[done].sum(axis=0)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
-    found = np.count_nonzero(verdicts == 1)
+    n_wrong = np.count_nonzero(verdicts == 1)
     mean, spread = p[open_].sum(axis=0), np.sqrt((p * (1 - p))[open_].sum(axis=0)) + 1e-12
     if not open_.any():
-        return float(found), float(found), float(found)
+        return float(n_wrong), float(n_wrong), float(n_wrong)
     grid = np.linspace(0, np.count_nonzero(open_), 1501)
     below = (weight * stats.norm.cdf((grid[:, None] - mean) / spread)).sum(axis=1)
     low, high = np.interp([0.05, 0.95], below, grid)
-    return found + float(weight @ mean), found + float(low), found + float(high)
+    return n_wrong + float(weight @ mean), n_wrong + float(low), n_wrong + float(high)
 
 
-def test_the_estimate_is_on_the_page(served: Any, look: Look) -> None:
-    page = look(served.guard.link).page
+def test_the_estimate_is_on_the_page(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     expect(page.locator("#basis")).to_contain_text("By the detector alone")
     before = page.locator("#precision").text_content()
@@ -435,8 +435,8 @@ def test_the_estimate_is_on_the_page(served: Any, look: Look) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_background(served: Any, look: Look, scheme: str) -> None:
-    page = look(served.guard.link, color_scheme=scheme).page
+def test_text_stands_out_from_its_background(served: Any, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(served.guard.link, color_scheme=scheme).page
     judged(page, 0)
     page.keyboard.press("a")
     judged(page, 1)
@@ -470,10 +470,10 @@ _CONTRAST = """() => {
 }"""
 
 
-def test_light_and_dark_follow_the_system_and_the_button(served: Any, look: Look) -> None:
+def test_light_and_dark_follow_the_system_and_the_button(served: Any, open_page: OpenPage) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
-    light = look(served.guard.link, color_scheme="light").page
-    dark = look(served.guard.link, color_scheme="dark").page
+    light = open_page(served.guard.link, color_scheme="light").page
+    dark = open_page(served.guard.link, color_scheme="dark").page
     for page in (light, dark):
         judged(page, 0)  # the style sheet is there when the page is
     colours = light.evaluate(background), dark.evaluate(background)
@@ -484,8 +484,8 @@ def test_light_and_dark_follow_the_system_and_the_button(served: Any, look: Look
     assert light.evaluate(background) == colours[1]  # it remembers
 
 
-def test_it_fits_a_phone(served: Any, look: Look) -> None:
-    page = look(served.guard.link, viewport={"width": 390, "height": 844}, has_touch=True).page
+def test_it_fits_a_phone(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link, viewport={"width": 390, "height": 844}, has_touch=True).page
     judged(page, 0)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     for button in page.locator("#actions button").all():
@@ -503,9 +503,9 @@ def test_it_fits_a_phone(served: Any, look: Look) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_a_screen_reader_is_told_everything(served: Any, look: Look) -> None:
+def test_a_screen_reader_is_told_everything(served: Any, open_page: OpenPage) -> None:
     review = served.review
-    page = look(served.guard.link).page
+    page = open_page(served.guard.link).page
     judged(page, 0)
     suspects = review.suspects
     description = f"given {suspects.labels[suspects.given[0]]}, suggested {suspects.labels[suspects.suggested[0]]}"
@@ -534,8 +534,8 @@ def test_a_screen_reader_is_told_everything(served: Any, look: Look) -> None:
     assert unnamed == 0
 
 
-def test_everything_is_reached_by_tab(served: Any, look: Look) -> None:
-    page = look(served.guard.link).page
+def test_everything_is_reached_by_tab(served: Any, open_page: OpenPage) -> None:
+    page = open_page(served.guard.link).page
     judged(page, 0)
     page.evaluate("document.activeElement.blur(); document.body.focus()")
     reached = []
@@ -559,7 +559,7 @@ def test_everything_is_reached_by_tab(served: Any, look: Look) -> None:
 
 
 def test_a_run_without_its_source_can_still_be_judged(
-    run: Path, look: Look, serving: Callable[[Review], Any]
+    run: Path, open_page: OpenPage, serving: Callable[[Review], Any]
 ) -> None:
     (run / "manifest.json").unlink()  # it describes the summary as it was
     summary = json.loads((run / "summary.json").read_text())
@@ -568,7 +568,7 @@ def test_a_run_without_its_source_can_still_be_judged(
     (run / "review.npz").unlink()
     review = Review.open(run)
     assert "gone.npz" in review.notes[0]
-    page = look(serving(review).guard.link).page
+    page = open_page(serving(review).guard.link).page
     judged(page, 0)
     expect(page.locator("#sample")).to_contain_text("gone.npz")
     page.keyboard.press("a")
@@ -578,7 +578,7 @@ def test_a_run_without_its_source_can_still_be_judged(
     review.close()
 
 
-def test_a_run_without_suspects_opens(run: Path, look: Look, serving: Callable[[Review], Any]) -> None:
+def test_a_run_without_suspects_opens(run: Path, open_page: OpenPage, serving: Callable[[Review], Any]) -> None:
     verdict = Verdict.load(run)
     fields = {
         name: getattr(verdict, name) for name in ("ids", "labels", "score", "p_clean", "suggested_confidence")
@@ -587,7 +587,7 @@ def test_a_run_without_suspects_opens(run: Path, look: Look, serving: Callable[[
     (run / "manifest.json").unlink(missing_ok=True)  # it describes the verdict as it was
     calm.save(run / "verdict.parquet")
     review = Review.open(run)
-    page = look(serving(review).guard.link).page
+    page = open_page(serving(review).guard.link).page
     expect(page.locator("#empty")).to_contain_text("no label looks wrong")
     page.keyboard.press("a")
     page.keyboard.press("g")

@@ -17,7 +17,7 @@ from eigenclean.patch import Patch
 from eigenclean.review import Review
 from eigenclean.review.single_page import single_page
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 WORST = ["--order", "worst"]
 
 
@@ -34,8 +34,8 @@ def file(run: Path, tmp_path: Path) -> Path:
     return tmp_path / "review.html"
 
 
-def test_the_same_keys_and_a_patch(file: Path, run: Path, look: Look, tmp_path: Path) -> None:
-    watched = look(file.as_uri())
+def test_the_same_keys_and_a_patch(file: Path, run: Path, open_page: OpenPage, tmp_path: Path) -> None:
+    watched = open_page(file.as_uri())
     page = watched.page
     judged(page, 0)
     for n, key in enumerate("aakrta", start=1):
@@ -75,10 +75,10 @@ def test_the_same_keys_and_a_patch(file: Path, run: Path, look: Look, tmp_path: 
     review.close()
 
 
-def test_two_tabs_see_each_other(file: Path, look: Look) -> None:
-    first = look(file.as_uri())
+def test_two_tabs_see_each_other(file: Path, open_page: OpenPage) -> None:
+    first = open_page(file.as_uri())
     judged(first.page, 0)
-    second = look(file.as_uri(), beside=first)
+    second = open_page(file.as_uri(), beside=first)
     judged(second.page, 0)
     second.page.keyboard.press("k")
     judged(second.page, 1)
@@ -86,10 +86,10 @@ def test_two_tabs_see_each_other(file: Path, look: Look) -> None:
     judged(first.page, 1)
 
 
-def test_hostile_strings_run_nothing(mails: Path, look: Look, tmp_path: Path) -> None:
+def test_hostile_strings_run_nothing(mails: Path, open_page: OpenPage, tmp_path: Path) -> None:
     run = shutil.copytree(mails / "run", tmp_path / "run")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), *WORST]) == 0
-    page = look((tmp_path / "review.html").as_uri()).page
+    page = open_page((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     page.keyboard.press("a")
     judged(page, 1)
@@ -109,7 +109,7 @@ def test_hostile_strings_run_nothing(mails: Path, look: Look, tmp_path: Path) ->
     review.close()
 
 
-def test_large_numbers_keep_their_digits(run: Path, look: Look, tmp_path: Path) -> None:
+def test_large_numbers_keep_their_digits(run: Path, open_page: OpenPage, tmp_path: Path) -> None:
     from eigenclean.verdict import Verdict
 
     verdict = Verdict.load(run)
@@ -122,7 +122,7 @@ def test_large_numbers_keep_their_digits(run: Path, look: Look, tmp_path: Path) 
     (run / "manifest.json").unlink()  # it describes the verdict as it was
     shifted.save(run / "verdict.parquet")
     assert eigenclean(["review", str(run), "--export", str(tmp_path / "review.html"), "--most", "3", *WORST]) == 0
-    page = look((tmp_path / "review.html").as_uri()).page
+    page = open_page((tmp_path / "review.html").as_uri()).page
     judged(page, 0)
     expect(page.locator("#shown")).to_have_text("3 suspects")
     page.keyboard.press("a")
@@ -155,7 +155,7 @@ def test_it_holds_what_it_shows_and_no_more(opened: Review) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_looks_the_same(file: Path, look: Look, scheme: str) -> None:
-    page = look(file.as_uri(), color_scheme=scheme, viewport={"width": 390, "height": 844}).page
+def test_it_looks_the_same(file: Path, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(file.as_uri(), color_scheme=scheme, viewport={"width": 390, "height": 844}).page
     judged(page, 0)
     assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -122,9 +122,9 @@ def test_undo_passes_over_what_another_has_decided_since(store: Store) -> None:
 
 
 def test_an_action_of_many_is_undone_as_one(store: Store) -> None:
-    for part in range(3):
-        changes = [Change(10 * part + i, "cat", RELABEL, "dog") for i in range(10)]
-        store.record(changes, reviewer="Ada", action="sweep", request=f"sweep/{part}")
+    for number in range(3):
+        changes = [Change(10 * number + i, "cat", RELABEL, "dog") for i in range(10)]
+        store.record(changes, reviewer="Ada", action="sweep", request=f"sweep/{number}")
     assert len(store.undo(reviewer="Ada", request="undo").entries) == 30
     assert set(states(store).values()) == {(OPEN, None)}
 

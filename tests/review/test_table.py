@@ -23,7 +23,7 @@ from eigenclean.verdict import Verdict
 from tests.review.conftest import HOSTILE
 from tests.review.test_page import _CONTRAST
 
-Look = Callable[..., Any]
+OpenPage = Callable[..., Any]
 N = 200
 WRONG = np.arange(0, 40, 4)  # rows whose label was changed
 NOWHERE = np.zeros(0, dtype=np.int64)
@@ -125,8 +125,8 @@ def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     names = source.encoding.columns
     assert {names[column] for column in asked.order()[:2]} == {"width", "colour"}
     assert len(asked._tried) == contributions.MAX_COLUMNS
-    found = asked.against([int(WRONG[0])])[0]
-    assert names[found[0][0]] in {"width", "colour"}
+    result = asked.against([int(WRONG[0])])[0]
+    assert names[result[0][0]] in {"width", "colour"}
     small: list[int] = []
     forest = asked._forests[None]
     predict = forest.predict_proba
@@ -136,7 +136,7 @@ def test_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         return predict(rows)
 
     monkeypatch.setattr(forest, "predict_proba", counted)
-    assert asked.against([int(WRONG[0])])[0] == found
+    assert asked.against([int(WRONG[0])])[0] == result
     assert max(small) <= 100 and sum(small) == 1 + contributions.MAX_COLUMNS * contributions.N_DONORS
 
 
@@ -163,8 +163,8 @@ def test_a_class_without_trusted_rows_has_no_opinion() -> None:
 def test_groups_of_suspects() -> None:
     table, _, _ = table_of(key=[f"key {i}" for i in range(N)])
     rows, suspects = rows_of(table, leave_out="key")
-    found = rows.groups(1)
-    said = [found["groups"][code] for code in found["codes"]]
+    result = rows.groups(1)
+    said = [result["groups"][code] for code in result["codes"]]
     cells = table.column("colour").to_pylist()
     assert said == [f"= '{cells[row]}'" for row in suspects.rows]
     assert len(rows.groups(0, 3)["codes"]) == 3
@@ -208,20 +208,20 @@ def hostile_table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 
 def test_the_pane_and_the_filter_in_a_browser(
-    hostile_table: Path, look: Look, serving: Callable[[Review], Any], tmp_path: Path
+    hostile_table: Path, open_page: OpenPage, serving: Callable[[Review], Any], tmp_path: Path
 ) -> None:
     review = Review.open(shutil.copytree(hostile_table / "run", tmp_path / "run"))
     assert review.table is not None and review.notes == () and len(review.suspects) > 1
     n_columns = len(review.table.columns)
     kind = "live" if n_columns == 3 else "file"
     if kind == "live":
-        page = look(serving(review).guard.link, color_scheme="dark").page
+        page = open_page(serving(review).guard.link, color_scheme="dark").page
     else:
         assert (
             eigenclean(["review", str(tmp_path / "run"), "--export", str(tmp_path / "x.html"), "--order", "worst"])
             == 0
         )
-        page = look((tmp_path / "x.html").as_uri(), viewport={"width": 390, "height": 844}).page
+        page = open_page((tmp_path / "x.html").as_uri(), viewport={"width": 390, "height": 844}).page
     rows = page.locator(".values tbody tr")
     expect(rows).to_have_count(n_columns, timeout=20_000)  # the first explanation fits models
     item = review.items([0])[0]

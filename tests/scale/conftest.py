@@ -23,7 +23,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def noisy() -> tuple[Array, Array]:
     """Digits with 96 columns in float32, and labels of which 30 % were drawn anew."""
-    X, y = (np.asarray(part) for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array) for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wide = np.hstack([X, np.sqrt(X)[:, ::2]]).astype(np.float32)
     return wide + 0.1 * rng.random(wide.shape, dtype=np.float32), np.where(

@@ -30,11 +30,11 @@ def data() -> tuple[Array, Array, VerifiedLabels]:
     X = (rng.normal(size=(900, 5)) + 2.0 * np.eye(5)[truth]).astype(np.float32)
     y = np.where(rng.random(900) < 0.1, (truth + 1) % 3, truth)
     y[GONE] = 3
-    made: list[tuple[Any, ...]] = [(i, "keep", y[i], None) for i in range(10, 40)]
-    made += [(i, "relabel", y[i], truth[i]) for i in range(40, 200) if y[i] != truth[i]]
-    made += [(i, "remove", 3, None) for i in GONE]
-    made += [(700, "unsure", y[700], None), (800, "relabel", y[800], 9)]
-    return X, y, VerifiedLabels.match(np.arange(900), y, made)
+    decisions: list[tuple[Any, ...]] = [(i, "keep", y[i], None) for i in range(10, 40)]
+    decisions += [(i, "relabel", y[i], truth[i]) for i in range(40, 200) if y[i] != truth[i]]
+    decisions += [(i, "remove", 3, None) for i in GONE]
+    decisions += [(700, "unsure", y[700], None), (800, "relabel", y[800], 9)]
+    return X, y, VerifiedLabels.match(np.arange(900), y, decisions)
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def judge() -> Judge:
     return Judge(views="linear", n_repeats=1, rounds=3)
 
 
-def check(found: Verdict, expected: Verdict) -> None:
+def check(verdict: Verdict, expected: Verdict) -> None:
     for column in COLUMNS:
-        np.testing.assert_allclose(getattr(found, column), getattr(expected, column), rtol=1e-6, atol=1e-6)
-    assert found.suggested[800] == 9 and not found.flagged[[*GONE, 700, 800]].any()
-    assert found.n_flagged == 30
+        np.testing.assert_allclose(getattr(verdict, column), getattr(expected, column), rtol=1e-6, atol=1e-6)
+    assert verdict.suggested[800] == 9 and not verdict.flagged[[*GONE, 700, 800]].any()
+    assert verdict.n_flagged == 30
 
 
 def test_streamed(data: tuple[Array, Array, VerifiedLabels], expected: Verdict) -> None:

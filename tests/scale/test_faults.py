@@ -28,8 +28,8 @@ def shards(folder: Path, noisy: Data) -> Path:
     X, y = noisy
     folder.mkdir()
     for number in range(5):
-        part = slice(number * 300, (number + 1) * 300)
-        np.savez(folder / f"{number}.npz", features=X[part], labels=y[part])
+        rows = slice(number * 300, (number + 1) * 300)
+        np.savez(folder / f"{number}.npz", features=X[rows], labels=y[rows])
     return folder
 
 
@@ -95,8 +95,8 @@ def test_labels_may_come_in_shards_too(noisy: Data, tmp_path: Path) -> None:
     X, y = noisy
     for name, values in (("x", X), ("y", y)):
         (tmp_path / name).mkdir()
-        for number, part in enumerate(np.array_split(values, 12)):
-            np.save(tmp_path / name / f"{number}.npy", part)
+        for number, shard in enumerate(np.array_split(values, 12)):
+            np.save(tmp_path / name / f"{number}.npy", shard)
     source = open_source(tmp_path / "x", labels=tmp_path / "y")
     np.testing.assert_array_equal(source.features(), X)
     np.testing.assert_array_equal(source.labels, y)
@@ -205,15 +205,15 @@ def test_a_full_disk(engine: str, noisy: Data, tmp_path: Path) -> None:
 
 
 def test_reading_ahead_stops_when_nobody_listens() -> None:
-    made = []
+    read = []
 
     def numbers() -> Any:
         for number in range(100):
-            made.append(number)
+            read.append(number)
             yield number
 
     items = reading.prefetch(numbers())
     assert next(items) == 0
     items.close()  # type: ignore[attr-defined]
     time.sleep(0.05)
-    assert len(made) <= 3
+    assert len(read) <= 3

@@ -55,8 +55,8 @@ def source(
         return open_source(folder / "x.npz")
     if request.param == "npy shards":
         (folder / "x").mkdir()
-        for number, part in enumerate(np.array_split(X, 5)):
-            np.save(folder / "x" / f"{number}.npy", part)
+        for number, shard in enumerate(np.array_split(X, 5)):
+            np.save(folder / "x" / f"{number}.npy", shard)
         return open_source(folder / "x", labels=y)
     return open_source(write_shards(folder / "shards", X, y, request.param.split()[0]))
 

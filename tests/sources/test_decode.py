@@ -75,23 +75,23 @@ def test_cmyk_has_the_same_colours() -> None:
 @pytest.mark.parametrize("kind", ["PNG", "TIFF"])
 def test_sixteen_bits_keep_their_shades(kind: str) -> None:
     shades = np.linspace(0, 65_535, 256).round().astype(np.uint16).reshape(16, 16)
-    found = pixels(encoded(Image.fromarray(shades), kind))
-    np.testing.assert_array_equal(found[:, :, 0], np.arange(256).reshape(16, 16))
+    result = pixels(encoded(Image.fromarray(shades), kind))
+    np.testing.assert_array_equal(result[:, :, 0], np.arange(256).reshape(16, 16))
 
 
 def test_numbers_of_any_range_become_visible() -> None:
-    found = pixels(encoded(Image.fromarray(np.linspace(-3, 5, 64, dtype=np.float32).reshape(8, 8)), "TIFF"))
-    assert found.min() == 0 and found.max() == 255
-    found = pixels(encoded(Image.fromarray(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)), "TIFF"))
-    assert found.min() == 0 and found.max() == 255
+    result = pixels(encoded(Image.fromarray(np.linspace(-3, 5, 64, dtype=np.float32).reshape(8, 8)), "TIFF"))
+    assert result.min() == 0 and result.max() == 255
+    result = pixels(encoded(Image.fromarray(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)), "TIFF"))
+    assert result.min() == 0 and result.max() == 255
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
 def test_of_an_animation_it_is_the_first_frame(kind: str) -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue", "green")]
     options = {"lossless": True} if kind == "WEBP" else {}
-    found = pixels(encoded(frames[0], kind, save_all=True, append_images=frames[1:], duration=100, **options))
-    assert np.abs(found - [255, 0, 0]).max() <= 1
+    result = pixels(encoded(frames[0], kind, save_all=True, append_images=frames[1:], duration=100, **options))
+    assert np.abs(result - [255, 0, 0]).max() <= 1
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -111,9 +111,9 @@ def test_exif_turns_the_picture_upright(orientation: int) -> None:
         stored = stored.transpose(turn)
     exif = Image.Exif()
     exif[0x0112] = orientation
-    found = pixels(encoded(stored, "JPEG", quality=95, exif=exif))
-    assert found.shape == SMOOTH.shape
-    assert np.abs(found - SMOOTH).mean() < 4
+    result = pixels(encoded(stored, "JPEG", quality=95, exif=exif))
+    assert result.shape == SMOOTH.shape
+    assert np.abs(result - SMOOTH).mean() < 4
 
 
 def test_a_damaged_exif_tag_does_no_harm() -> None:

@@ -105,18 +105,18 @@ def test_a_folder_of_class_folders(tmp_path: Path) -> None:
     source = open_source(write_folder(tmp_path))
     assert source.labels.tolist() == LABELS
     assert source.ids.tolist() == ["cat/0.png", "cat/1.png", "cat/2.png", "dog/3.png", "dog/4.png", "dog/5.png"]
-    found = images(source)
-    assert found.shape == PICTURES.shape and found.ndim == 4 and found.dtype == np.uint8 and len(found) == 6
-    np.testing.assert_array_equal(np.asarray(found), PICTURES)
-    np.testing.assert_array_equal(np.asarray(found, dtype=np.float32), PICTURES.astype(np.float32))
-    np.testing.assert_array_equal(found[np.array([4, 0, 4])], PICTURES[[4, 0, 4]])
-    np.testing.assert_array_equal(found[1:5:2], PICTURES[1:5:2])
-    np.testing.assert_array_equal(found[np.array([False, True, False, False, False, True])], PICTURES[[1, 5]])
-    np.testing.assert_array_equal(found[-1], PICTURES[-1])
-    np.testing.assert_array_equal(found[np.int64(2)], PICTURES[2])
-    assert found[:0].shape == (0, 8, 10, 3)
+    result = images(source)
+    assert result.shape == PICTURES.shape and result.ndim == 4 and result.dtype == np.uint8 and len(result) == 6
+    np.testing.assert_array_equal(np.asarray(result), PICTURES)
+    np.testing.assert_array_equal(np.asarray(result, dtype=np.float32), PICTURES.astype(np.float32))
+    np.testing.assert_array_equal(result[np.array([4, 0, 4])], PICTURES[[4, 0, 4]])
+    np.testing.assert_array_equal(result[1:5:2], PICTURES[1:5:2])
+    np.testing.assert_array_equal(result[np.array([False, True, False, False, False, True])], PICTURES[[1, 5]])
+    np.testing.assert_array_equal(result[-1], PICTURES[-1])
+    np.testing.assert_array_equal(result[np.int64(2)], PICTURES[2])
+    assert result[:0].shape == (0, 8, 10, 3)
     with pytest.raises(IndexError):
-        found[6]
+        result[6]
 
 
 def test_images_are_decoded_when_they_are_looked_at(tmp_path: Path) -> None:
@@ -167,25 +167,25 @@ def test_resize_scales_the_shorter_side_and_keeps_the_middle(size: tuple[int, in
 
 
 def test_grey_images(tmp_path: Path) -> None:
-    found = images(open_source(f"folder:{write_folder(tmp_path)}?grey=true"))
-    assert found.shape == (6, 8, 10) and found.ndim == 3
-    np.testing.assert_array_equal(found[2], np.asarray(Image.fromarray(PICTURES[2]).convert("L")))
+    result = images(open_source(f"folder:{write_folder(tmp_path)}?grey=true"))
+    assert result.shape == (6, 8, 10) and result.ndim == 3
+    np.testing.assert_array_equal(result[2], np.asarray(Image.fromarray(PICTURES[2]).convert("L")))
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "CMYK", "LA", "I;16"])
 def test_every_kind_of_image_becomes_rgb(mode: str, tmp_path: Path) -> None:
     picture = Image.fromarray(PICTURES[0])
-    made = Image.fromarray(np.full((8, 10), 200, np.uint16)) if mode == "I;16" else picture.convert(mode)
+    image = Image.fromarray(np.full((8, 10), 200, np.uint16)) if mode == "I;16" else picture.convert(mode)
     path = tmp_path / ("x.tif" if mode == "CMYK" else "x.png")
-    made.save(path)
+    image.save(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ImageFiles(tmp_path, np.array([path.name]))[0].shape == (8, 10, 3)
 
 
 def test_a_palette_with_transparency(tmp_path: Path) -> None:
-    made = Image.fromarray(PICTURES[0]).quantize(16)
-    made.save(tmp_path / "x.png", transparency=bytes(range(16)))
+    image = Image.fromarray(PICTURES[0]).quantize(16)
+    image.save(tmp_path / "x.png", transparency=bytes(range(16)))
     assert ImageFiles(tmp_path, np.array(["x.png"]))[0].shape == (8, 10, 3)
 
 
@@ -236,11 +236,11 @@ def test_classes_may_be_called_train_and_test(tmp_path: Path) -> None:
 
 
 def test_hash_of_a_folder_sees_names_sizes_and_options(tmp_path: Path) -> None:
-    one = open_source(write_folder(tmp_path / "a")).data_hash()
-    assert open_source(write_folder(tmp_path / "b")).data_hash() == one
-    assert open_source(f"folder:{tmp_path / 'b'}?resize=4").data_hash() != one
+    original = open_source(write_folder(tmp_path / "a")).data_hash()
+    assert open_source(write_folder(tmp_path / "b")).data_hash() == original
+    assert open_source(f"folder:{tmp_path / 'b'}?resize=4").data_hash() != original
     (tmp_path / "b" / "cat" / "1.png").write_bytes(b"other")
-    assert open_source(tmp_path / "b").data_hash() != one
+    assert open_source(tmp_path / "b").data_hash() != original
 
 
 def test_mistakes_get_a_sentence(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def check(source: Any, pixels: Array, labels: Array) -> None:
 def test_cifar10(make: Any, tmp_path: Path) -> None:
     root = make(tmp_path)
     train = [TEN[f"data_batch_{i}"] for i in range(1, 6)]
-    pixels, labels = (np.concatenate(part) for part in zip(*train, strict=True))
+    pixels, labels = (np.concatenate(batches) for batches in zip(*train, strict=True))
     check(open_source(f"cifar10:{root}"), pixels, labels)
     check(open_source(f"cifar10:{next(root.iterdir())}"), pixels, labels)  # the folder itself
     check(open_source(f"cifar10:{root}", split="test"), *TEN["test_batch"])

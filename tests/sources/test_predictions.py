@@ -47,8 +47,8 @@ class TestMatch:
         table = pa.table({"id": ["c", "a", "d", "b"], **{k: v[order] for k, v in columns().items()}})
         matched = read_probabilities(table).match(LABELS, np.array(["a", "b", "c", "d"]))
         np.testing.assert_array_equal(matched.values, P)
-        part = read_probabilities(table).match(LABELS[:2], np.array(["b", "a"]))  # further rows are not needed
-        np.testing.assert_allclose(part.values, P[[1, 0]][:, :2] / P[[1, 0]][:, :2].sum(axis=1, keepdims=True))
+        matched = read_probabilities(table).match(LABELS[:2], np.array(["b", "a"]))  # further rows are not needed
+        np.testing.assert_allclose(matched.values, P[[1, 0]][:, :2] / P[[1, 0]][:, :2].sum(axis=1, keepdims=True))
 
     def test_ids_as_numbers_and_as_texts(self) -> None:
         given = PredictedProbabilities(P, ids=np.array([10, 11, 12, 13]))

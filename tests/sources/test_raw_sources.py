@@ -106,8 +106,8 @@ COLUMNS: dict[str, Any] = {"label": LABELS, "text": TEXTS}
 )
 def test_what_a_table_is_taken_for(more: dict[str, Any], options: dict[str, Any], expected: str) -> None:
     source = open_source(pa.table({**COLUMNS, **more}), **options)
-    found = {TextSource: "texts", ImageSource: "images"}.get(type(source), "features")
-    assert found == ("features" if expected == "both" else expected)
+    kind_read = {TextSource: "texts", ImageSource: "images"}.get(type(source), "features")
+    assert kind_read == ("features" if expected == "both" else expected)
     assert source.embeds_texts == (expected == "both")
 
 
@@ -194,13 +194,13 @@ def test_hash_of_files_sees_every_byte_and_no_name(tmp_path: Path) -> None:
         for label, row in zip(LABELS, range(4), strict=True):
             (tmp_path / folder / label).mkdir(parents=True, exist_ok=True)
             (tmp_path / folder / label / f"{folder}-{row}.png").write_bytes(png(PICTURES[row]))
-    one, two = (open_source(tmp_path / folder) for folder in ("one", "two"))
-    assert one.data_hash() == two.data_hash()
+    first, two = (open_source(tmp_path / folder) for folder in ("one", "two"))
+    assert first.data_hash() == two.data_hash()
     path = tmp_path / "two" / "cat" / "two-2.png"
     content = bytearray(path.read_bytes())
     content[-20] ^= 1  # the size stays
     path.write_bytes(content)
-    assert open_source(tmp_path / "two").data_hash() != one.data_hash()
+    assert open_source(tmp_path / "two").data_hash() != first.data_hash()
 
 
 class TestLabelsAlone:

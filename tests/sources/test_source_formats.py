@@ -93,9 +93,9 @@ def feather(folder: Path) -> Source:
 
 def saved_dataset(folder: Path) -> Source:
     coded = table().set_column(1, "label", pa.array(np.arange(N) % 3))
-    for number, part in enumerate((coded.slice(0, 10), coded.slice(10))):
-        with pa.ipc.new_stream(str(folder / f"data-0000{number}-of-00002.arrow"), part.schema) as writer:
-            writer.write_table(part, max_chunksize=4)
+    for number, shard in enumerate((coded.slice(0, 10), coded.slice(10))):
+        with pa.ipc.new_stream(str(folder / f"data-0000{number}-of-00002.arrow"), shard.schema) as writer:
+            writer.write_table(shard, max_chunksize=4)
     files = [{"filename": f"data-0000{number}-of-00002.arrow"} for number in range(2)]
     (folder / "state.json").write_text(json.dumps({"_data_files": files, "_split": None}))
     described = {"label": {"names": ["cat", "dog", "ibis"], "_type": "ClassLabel"}}
@@ -178,7 +178,7 @@ def test_hash_ignores_batches_and_integer_width_but_no_value() -> None:
 def test_hash_is_the_same_for_many_batches() -> None:
     features = np.arange(70_000, dtype=np.int32)[:, None]
     labels = np.arange(70_000) % 2
-    pieces = pa.chunked_array([pa.array(part.tolist()) for part in np.array_split(features.ravel(), 7)])
+    pieces = pa.chunked_array([pa.array(chunk.tolist()) for chunk in np.array_split(features.ravel(), 7)])
     cut = pa.table({"f": pieces.cast(pa.int32()), "label": labels})
     assert open_source((features, labels)).data_hash() == open_source(cut).data_hash()
 

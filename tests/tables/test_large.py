@@ -72,9 +72,9 @@ def test_any_rows_can_be_read_elsewhere(tmp_path: Path) -> None:
 def test_shards_have_one_encoding(kind: str, tmp_path: Path) -> None:
     table = rows()
     whole = open_source(table)
-    for part in range(4):
-        piece = table.slice(100 * part, 100)
-        path = tmp_path / f"{part}.{kind}"
+    for shard in range(4):
+        piece = table.slice(100 * shard, 100)
+        path = tmp_path / f"{shard}.{kind}"
         if kind == "csv":
             pa.csv.write_csv(piece, path)
         elif kind == "parquet":

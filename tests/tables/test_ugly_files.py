@@ -138,9 +138,9 @@ def test_bad_files_are_one_sentence(name: str, content: bytes, sentence: str, tm
 
 def test_a_folder_of_json_lines(tmp_path: Path) -> None:
     numbers = [{"f0": float(i), "f1": float(i % 3), "label": i % 2} for i in range(40)]
-    for part in range(2):
-        lines = "\n".join(map(json.dumps, numbers[20 * part : 20 * part + 20]))
-        (tmp_path / f"{part}.jsonl").write_text(lines)
+    for number in range(2):
+        lines = "\n".join(map(json.dumps, numbers[20 * number : 20 * number + 20]))
+        (tmp_path / f"{number}.jsonl").write_text(lines)
     assert open_source(tmp_path).features().tolist() == [[row["f0"], row["f1"]] for row in numbers]
     pq.write_table(pa.Table.from_pylist(numbers), tmp_path / "0.parquet")  # then they are somebody's records
     assert len(open_source(tmp_path)) == 40

@@ -72,8 +72,8 @@ def on_all_processes(n_processes: int, work: Callable[[ProcessSharding], Result]
 def test_the_processes_divide_a_batch_without_overlap(n_rows: int, n_processes: int) -> None:
     rows = torch.randperm(100, generator=torch.Generator().manual_seed(n_rows))[:n_rows]
     local = [sharding(rank, n_processes).local_rows(rows) for rank in range(n_processes)]
-    own = [row for values in local[:n_rows] for row in values.tolist()]
-    assert sorted(own) == sorted(rows.tolist())
+    local_rows = [row for values in local[:n_rows] for row in values.tolist()]
+    assert sorted(local_rows) == sorted(rows.tolist())
     for values in local[n_rows:]:  # more processes than rows: the others repeat a row
         assert values.tolist() == [rows[0]]
     sizes = [len(values) for values in local]

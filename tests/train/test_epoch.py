@@ -225,8 +225,8 @@ def test_a_single_trusted_and_a_single_other_sample(pool: Pool, plain_net: Make)
 
 
 def test_the_optimiser_of_a_stage(pool: Pool, plain_net: Make) -> None:
-    own = Optimiser("adam", lr=0.5, milestones=(1,))
-    method = Recipe("mine", (Stage(1), Stage(1, optimiser=own), Stage(1)), optimiser=PLAIN)
+    of_stage = Optimiser("adam", lr=0.5, milestones=(1,))
+    method = Recipe("mine", (Stage(1), Stage(1, optimiser=of_stage), Stage(1)), optimiser=PLAIN)
     engine = Engine(method, plain_net, pool, device="cpu").fit()
     assert [record["lr"] for record in engine.history] == pytest.approx([0.05, 0.05, 0.05])
     assert engine.network_states[0].optimiser_name == "sgd"

@@ -141,22 +141,22 @@ def test_tensors_of_another_network_get_a_sentence(folder: Path) -> None:
 
 
 def test_a_network_of_your_own_is_made_by_your_function(blobs: tuple[Array, Ints], tmp_path: Path) -> None:
-    made = SimpleNamespace(count=0)
+    built = SimpleNamespace(count=0)
 
-    class Own(nn.Module):
+    class Counted(nn.Module):
         def __init__(self, n_features: int, n_classes: int) -> None:
             super().__init__()
-            made.count += 1
+            built.count += 1
             self.head = nn.Linear(n_features, n_classes)
 
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return x, self.head(x)
 
-    model = RobustClassifier(QUICK, net=Own, device="cpu").fit(*blobs)
+    model = RobustClassifier(QUICK, net=Counted, device="cpu").fit(*blobs)
     model.save(tmp_path)
     with pytest.raises(InvalidOption, match="give the function that makes it"):
         RobustClassifier.load(tmp_path)
-    before = made.count
-    back = RobustClassifier.load(tmp_path, net=Own)
-    assert made.count == before + 1
+    before = built.count
+    back = RobustClassifier.load(tmp_path, net=Counted)
+    assert built.count == before + 1
     assert np.array_equal(back.predict_proba(blobs[0]), model.predict_proba(blobs[0]))

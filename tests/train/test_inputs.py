@@ -24,7 +24,7 @@ from eigenclean.train.tensorboard import TensorBoard
 SMALL = recipe("fine", warm_up=2, epochs=5, refresh=2)
 
 
-class Own(nn.Module):
+class TwoLayers(nn.Module):
     """A network of one's own."""
 
     def __init__(self, shape: Any, n_classes: int) -> None:
@@ -78,9 +78,9 @@ def test_channels_are_standardised_by_what_is_measured_or_known(images: tuple[Ar
 
 def test_a_network_of_ones_own_trains_and_comes_back(images: tuple[Array, Ints], tmp_path: Path) -> None:
     pixels, labels = images
-    model = RobustClassifier(SMALL, net=Own, device="cpu").fit(pixels, labels)
+    model = RobustClassifier(SMALL, net=TwoLayers, device="cpu").fit(pixels, labels)
     model.save(tmp_path)
-    back = RobustClassifier.load(tmp_path, net=Own)
+    back = RobustClassifier.load(tmp_path, net=TwoLayers)
     assert np.array_equal(back.predict_proba(pixels), model.predict_proba(pixels))
     with pytest.raises(InvalidOption, match="a network of your own: give the function that makes it"):
         RobustClassifier.load(tmp_path)
@@ -92,13 +92,13 @@ def test_images_in_files_are_learned_without_being_loaded(images: tuple[Array, I
     for name, image in zip(names, pixels, strict=True):
         Image.fromarray(image).save(tmp_path / name)
     files = ImageFiles(tmp_path, names)
-    options: dict[str, Any] = {"net": Own, "validation_fraction": 0.2, "device": "cpu"}
+    options: dict[str, Any] = {"net": TwoLayers, "validation_fraction": 0.2, "device": "cpu"}
     lazy = RobustClassifier(SMALL, **options).fit(files, labels)
     held = RobustClassifier(SMALL, **options).fit(pixels, labels)
     assert lazy.history_ == held.history_
     assert np.array_equal(lazy.predict_proba(files), held.predict_proba(pixels))
-    part = ChannelFirstImages(files).take(np.array([3, 1]))
-    assert np.array_equal(part[slice(0, 2)], as_images(pixels[[3, 1]], by="me"))
+    images_taken = ChannelFirstImages(files).take(np.array([3, 1]))
+    assert np.array_equal(images_taken[slice(0, 2)], as_images(pixels[[3, 1]], by="me"))
     (tmp_path / "7.png").write_bytes(b"no image")
     with pytest.raises(InvalidData, match=r"7\.png"):
         RobustClassifier(SMALL, **options).fit(files, labels)

@@ -113,8 +113,8 @@ def test_losses_are_averaged_over_the_window_by_original_index(case: tuple[Evide
         logits = logits_for(np.asarray(evidence.labels), wrong, sure)
         selection = chosen.select(replace(evidence, logits=logits), epoch, None, memory)
         losses = -np.log(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
-        own = losses[np.arange(90), np.asarray(evidence.labels)]
-        scaled.append((own - own.min()) / (own.max() - own.min()))
+        given_losses = losses[np.arange(90), np.asarray(evidence.labels)]
+        scaled.append((given_losses - given_losses.min()) / (given_losses.max() - given_losses.min()))
     assert selection.verdict is not None
     np.testing.assert_allclose(selection.verdict.score, -(scaled[1] + scaled[2]) / 2, atol=1e-12)
     assert memory["losses"].shape == (2, 90)
@@ -260,7 +260,7 @@ def test_selectors_are_values(chosen: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "chosen", [one for one in examples() if one.scope == "pool"], ids=lambda selector: selector.kind
+    "chosen", [example for example in examples() if example.scope == "pool"], ids=lambda selector: selector.kind
 )
 def test_pool_selectors_are_pure_and_cope_with_a_vanished_class(chosen: Any, case: tuple[Evidence, Bools]) -> None:
     evidence, _ = case
@@ -278,7 +278,7 @@ def test_pool_selectors_are_pure_and_cope_with_a_vanished_class(chosen: Any, cas
 
 
 def test_all_kinds_have_an_example() -> None:
-    assert {one.kind for one in examples()} == set(SELECTORS)
+    assert {example.kind for example in examples()} == set(SELECTORS)
 
 
 @pytest.mark.parametrize(

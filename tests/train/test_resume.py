@@ -45,8 +45,8 @@ def run(chosen: Recipe, make: Make, pool: Pool, *callbacks: Callback, **options:
     return Engine(chosen, make, pool, validation=pool, device="cpu", callbacks=callbacks, **options)
 
 
-def equal(one: Engine, other: Engine) -> bool:
-    pairs = zip(one.networks, other.networks, strict=True)
+def equal(first: Engine, other: Engine) -> bool:
+    pairs = zip(first.networks, other.networks, strict=True)
     return all(
         torch.equal(a, b)
         for ours, theirs in pairs
@@ -61,7 +61,7 @@ NAMES = [
 NAMES += ["aum", "topofilter", "in parts"]
 
 
-def made(name: str) -> Recipe:
+def short_recipe(name: str) -> Recipe:
     if name == "in parts":
         chosen = recipe("f-dividemix")
         return replace(chosen, stages=tuple(replace(stage, subset_size=60) for stage in chosen.stages))
@@ -70,7 +70,7 @@ def made(name: str) -> Recipe:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stopped_run_goes_on_to_the_same_numbers(name: str, pool: Pool, small_net: Make, tmp_path: Path) -> None:
-    chosen = made(name)
+    chosen = short_recipe(name)
     chosen = chosen.with_epochs(2 * len(chosen.stages) + 1)
     whole = run(chosen, small_net, pool).fit()
     for epoch in range(1, chosen.epochs + 1):
@@ -260,7 +260,7 @@ def as_written_by_0_1(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cores2", "in parts"])
 def test_a_checkpoint_of_version_0_1_is_resumed(name: str, pool: Pool, small_net: Make, tmp_path: Path) -> None:
-    chosen = made(name).with_epochs(5)
+    chosen = short_recipe(name).with_epochs(5)
     whole = run(chosen, small_net, pool).fit()
     with pytest.raises(Stopped):
         run(chosen, small_net, pool, Checkpoints(tmp_path), Plug(3, after=True)).fit()

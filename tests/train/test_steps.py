@@ -140,8 +140,8 @@ def test_batches_of_one_go_through_batch_normalisation() -> None:
         def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
             return super().forward(self.norm(inputs))
 
-    one = batch(torch.randn(1, 2), [0], [0.7], extra_views=(torch.randn(1, 2),))
-    assert torch.isfinite(MixMatch()(Normed().train(), Normed().train(), one, one, CE, NOW).loss)
+    single = batch(torch.randn(1, 2), [0], [0.7], extra_views=(torch.randn(1, 2),))
+    assert torch.isfinite(MixMatch()(Normed().train(), Normed().train(), single, single, CE, NOW).loss)
 
 
 def test_the_learning_network_stays_in_training_mode_and_the_peer_does_not() -> None:

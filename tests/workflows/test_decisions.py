@@ -105,10 +105,10 @@ def test_decisions_count_in_a_stream(rows: Rows, decided: tuple[Path, list[int]]
     engine = EngineOptions("stream")
     summary = run_detect(DetectRequest(str(rows.path), streamed, FAST, engine=engine, decisions=run))
     assert summary["decisions"]["n"] == 5 and summary["engine"]["name"] == "stream"
-    expected, found = Verdict.load(in_memory), Verdict.load(streamed)
-    check(found, worst)
+    expected, in_stream = Verdict.load(in_memory), Verdict.load(streamed)
+    check(in_stream, worst)
     for column in ("score", "p_clean", "flagged", "suggested", "suggested_confidence"):
-        np.testing.assert_array_equal(getattr(found, column), getattr(expected, column))
+        np.testing.assert_array_equal(getattr(in_stream, column), getattr(expected, column))
     assert Patch.load(streamed / "known_decisions.jsonl").counts() == {KEEP: 1, RELABEL: 2, REMOVE: 1, UNSURE: 1}
     again = run_detect(DetectRequest(str(rows.path), streamed, FAST, engine=engine))  # they are in the folder now
     assert again["decisions"]["n"] == again["decisions"]["given"] == 5
@@ -118,21 +118,21 @@ def test_a_label_that_no_row_has_goes_into_the_verdict(rows: Rows, tmp_path: Pat
     record = {"id": "r3", "decision": "relabel", "old": int(rows.labels[3]), "new": 1000, "data_hash": "0a"}
     Patch.from_records([{**record, "reason": "<i>odd</i>"}]).save(tmp_path / "patch.jsonl")
     judged = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings, out=tmp_path / "again")
-    found = judged.verdict
+    verdict = judged.verdict
     assert judged.summary["decisions"]["notes"][0]["note"] == "<i>odd</i>"
     assert "&lt;i&gt;odd&lt;/i&gt;" in (tmp_path / "again" / "report.html").read_text()
-    assert found.p_clean[3] == 0.0 and not found.flagged[3]
-    assert found.suggested[3] == 1000 and found.suggested_confidence[3] == 1.0
-    found.save(tmp_path / "run")
+    assert verdict.p_clean[3] == 0.0 and not verdict.flagged[3]
+    assert verdict.suggested[3] == 1000 and verdict.suggested_confidence[3] == 1.0
+    verdict.save(tmp_path / "run")
     assert Verdict.load(tmp_path / "run").suggested[3] == 1000
-    assert 1000 not in found.labels
+    assert 1000 not in verdict.labels
 
 
 def test_a_patch_counts_too(rows: Rows, tmp_path: Path) -> None:
     record = {"id": "r3", "decision": "keep", "old": int(rows.labels[3]), "data_hash": "0a"}
     Patch.from_records([record]).save(tmp_path / "patch.jsonl")
-    found = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings)
-    assert found.summary["decisions"]["confirmed"] == 1 and found.verdict.p_clean[3] == 1.0
+    result = audit(rows.path, decisions=tmp_path / "patch.jsonl", settings=FAST.settings)
+    assert result.summary["decisions"]["confirmed"] == 1 and result.verdict.p_clean[3] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -160,16 +160,16 @@ def test_what_excludes_decisions(rows: Rows, tmp_path: Path) -> None:
 
 
 def test_images_that_a_patch_moved_are_found() -> None:
-    made = [("cat/1.png", "relabel", "cat", "dog"), ("cat/2.png", "keep", "cat", None)]
+    decisions = [("cat/1.png", "relabel", "cat", "dog"), ("cat/2.png", "keep", "cat", None)]
     ids, labels = np.array(["cat/2.png", "dog/1.png"]), np.array(["cat", "dog"])
-    found = VerifiedLabels.match(ids, labels, made)
-    assert found.is_known.all() and found.labels.tolist() == ["cat", "dog"] and found.n_unmatched == 0
+    matched = VerifiedLabels.match(ids, labels, decisions)
+    assert matched.is_known.all() and matched.labels.tolist() == ["cat", "dog"] and matched.n_unmatched == 0
 
 
 def test_contradicting_decisions_are_refused() -> None:
-    made = [("a", "keep", 1, None), ("a", "relabel", 1, 2)]
+    decisions = [("a", "keep", 1, None), ("a", "relabel", 1, 2)]
     with pytest.raises(InvalidData, match="contradict each other about 'a': keep and relabel to 2"):
-        VerifiedLabels.match(np.array(["a", "b"]), np.array([1, 2]), made)
+        VerifiedLabels.match(np.array(["a", "b"]), np.array([1, 2]), decisions)
 
 
 def test_known_labels_teach_the_noise_model(rows: Rows) -> None:

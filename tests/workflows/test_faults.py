@@ -267,8 +267,8 @@ def test_a_process_that_is_really_killed_after_a_rename(tmp_path: Path, renames:
     done = subprocess.run([sys.executable, "-c", _KILLED_AFTER, str(tmp_path), str(renames)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert (tmp_path / PENDING).exists() == (renames > 1)
-    found = read_together(tmp_path, FILES[:2], lambda: [(tmp_path / name).read_text() for name in FILES[:2]])
-    assert found == (["new", "new"] if renames > 1 else ["old", "old"])
+    result = read_together(tmp_path, FILES[:2], lambda: [(tmp_path / name).read_text() for name in FILES[:2]])
+    assert result == (["new", "new"] if renames > 1 else ["old", "old"])
     expected = ["manifest.json"] * (renames > 1) + ["summary.json", "verdict.parquet"]
     assert [name for name in sorted(os.listdir(tmp_path)) if not name.endswith(".tmp")] == expected
 

@@ -51,7 +51,7 @@ def test_worst_classes_and_suspects_are_named() -> None:
     gate = Gate.of(verdict(labels=given), "mine", 0.02)
     assert [row["label"] for row in gate.classes] == [0, 1]
     assert gate.classes[0]["noise"] == pytest.approx((20 * 0.99 + 30 * 0.001) / 50)
-    assert [one["id"] for one in gate.suspects] == [0, 1, 2, 3, 4]
+    assert [each["id"] for each in gate.suspects] == [0, 1, 2, 3, 4]
     assert gate.suspects[0] == {"row": 0, "id": 0, "given_label": 0, "suggested_label": 1, "label_score": 0.01}
     other = Gate.of(verdict(labels=given), "mine", 0.02, flagged=np.arange(100) == 99)
     assert other.n_flagged == 1 and other.suspects[0]["suggested_label"] is None

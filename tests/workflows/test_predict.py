@@ -50,17 +50,17 @@ def test_a_table_without_labels_is_encoded_as_in_training(
     out = tmp_path / "predictions.parquet"
     assert run(["predict", str(trained), str(tmp_path / "new.csv"), "--out", str(out)]) == 0
     assert "80 rows predicted" in capsys.readouterr().out
-    found = pq.read_table(out).to_pandas()
-    assert found.columns.tolist() == ["id", "label", "probability", "probability cat", "probability dog"]
-    assert found["id"].tolist() == table["id"].tolist()
-    assert (found["label"] == table["label"]).mean() > 0.95
-    np.testing.assert_allclose(found["probability"], found[["probability cat", "probability dog"]].max(axis=1))
+    frame = pq.read_table(out).to_pandas()
+    assert frame.columns.tolist() == ["id", "label", "probability", "probability cat", "probability dog"]
+    assert frame["id"].tolist() == table["id"].tolist()
+    assert (frame["label"] == table["label"]).mean() > 0.95
+    np.testing.assert_allclose(frame["probability"], frame[["probability cat", "probability dog"]].max(axis=1))
     labelled = run_predict(trained, str(tmp_path / "data.csv"))
-    np.testing.assert_allclose(labelled.probabilities[:, 0], found["probability cat"])
+    np.testing.assert_allclose(labelled.probabilities[:, 0], frame["probability cat"])
     new.iloc[:1].to_json(tmp_path / "first.jsonl", orient="records", lines=True)
     assert run_predict(trained, str(tmp_path / "first.jsonl")).labels.tolist() == ["cat"]
     model = RobustClassifier.load(trained)
-    assert np.array_equal(model.predict(new), found["label"])
+    assert np.array_equal(model.predict(new), frame["label"])
     with pytest.raises(InvalidData, match="the data frame has no column 'colour', which the model was trained on"):
         model.predict(new[["width"]])
     card = (trained / "model.md").read_text()
@@ -106,8 +106,8 @@ def test_arrays_need_no_labels(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", features=X, ids=np.arange(100, 160))
     pd.DataFrame(X, columns=["f0", "f1", "f2", "f3"]).to_csv(tmp_path / "x.csv", index=False)
     for name in ("x.npy", "x.npz", "x.csv"):
-        found = run_predict(tmp_path / "run", str(tmp_path / name), reading=SourceOptions())
-        np.testing.assert_allclose(found.probabilities, model.predict_proba(X), atol=1e-9)
+        result = run_predict(tmp_path / "run", str(tmp_path / name), reading=SourceOptions())
+        np.testing.assert_allclose(result.probabilities, model.predict_proba(X), atol=1e-9)
     assert run_predict(tmp_path / "run", str(tmp_path / "x.npz")).ids[0] == 100
 
 
@@ -130,8 +130,8 @@ def test_photos_of_several_sizes_train_a_network_and_loose_ones_are_predicted(
     options = ["--net", "small-cnn", "--recipe", "standard", "--epochs", "2", "--device", "cpu"]
     assert run(["train", str(photos), "--out", str(tmp_path / "run"), *options, "--test", str(photos)]) == 0
     assert "the images have 3 sizes and are brought to 64 x 64 pixels" in capsys.readouterr().err
-    found = run_predict(tmp_path / "run", str(photos / "dark"))  # no class folders in it
-    assert len(found.ids) == 12 and set(found.labels.tolist()) <= {"bright", "dark"}
+    result = run_predict(tmp_path / "run", str(photos / "dark"))  # no class folders in it
+    assert len(result.ids) == 12 and set(result.labels.tolist()) <= {"bright", "dark"}
     with pytest.raises(InvalidData, match="the model was trained on images, but wine has none"):
         run_predict(tmp_path / "run", "wine")
 

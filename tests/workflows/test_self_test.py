@@ -64,43 +64,43 @@ def test_planting_is_exact_and_seeded() -> None:
 
 def test_recall_is_the_share_of_planted_errors_that_the_detector_sees() -> None:
     X, y = known(seen=0.7)
-    found = self_test(oracle(), X, y, share=0.1, seeds=[0, 1, 2, 3])
+    result = self_test(oracle(), X, y, share=0.1, seeds=[0, 1, 2, 3])
     expected = [X[plant(y, 0.1, seed).wrong, 1].mean() for seed in range(4)]
-    assert found.recall == pytest.approx(np.mean(expected))
-    assert found.recall_spread == pytest.approx(np.std(expected))
-    assert found.n_planted == 100
-    assert found.precision_low == found.precision_high == 1.0  # there is nothing else to flag
-    assert found.suggestion_accuracy == 1.0
+    assert result.recall == pytest.approx(np.mean(expected))
+    assert result.recall_spread == pytest.approx(np.std(expected))
+    assert result.n_planted == 100
+    assert result.precision_low == result.precision_high == 1.0  # there is nothing else to flag
+    assert result.suggestion_accuracy == 1.0
 
 
 def test_real_errors_make_precision_a_range() -> None:
     X, y = known(seen=1.0, wrong=0.1)
-    found = self_test(oracle(), X, y, share=0.1, seeds=[0])
+    result = self_test(oracle(), X, y, share=0.1, seeds=[0])
     planted = plant(y, 0.1, 0)
     flagged = planted.labels != X[:, 0]  # the oracle sees all, real and planted
-    assert found.precision_low == pytest.approx(planted.wrong[flagged].mean())
-    assert found.precision_low is not None and found.precision_low < 0.7
-    assert found.precision_high == 1.0  # and indeed every flag is right
-    assert found.average_precision < 1.0  # real errors stand in the way of planted ones
+    assert result.precision_low == pytest.approx(planted.wrong[flagged].mean())
+    assert result.precision_low is not None and result.precision_low < 0.7
+    assert result.precision_high == 1.0  # and indeed every flag is right
+    assert result.average_precision < 1.0  # real errors stand in the way of planted ones
 
 
 def test_nothing_flagged_has_no_precision() -> None:
     X, y = known(seen=0.0)
-    found = self_test(oracle(), X, y, seeds=[0])
-    assert found.recall == 0
-    assert found.precision_low is None and found.precision_high is None and found.suggestion_accuracy is None
-    json.dumps(found.as_dict(), allow_nan=False)
+    result = self_test(oracle(), X, y, seeds=[0])
+    assert result.recall == 0
+    assert result.precision_low is None and result.precision_high is None and result.suggestion_accuracy is None
+    json.dumps(result.as_dict(), allow_nan=False)
 
 
 def test_the_decision_is_the_one_of_the_run() -> None:
     X, y = known(seen=1.0)
-    found = self_test(oracle(), X, y, share=0.1, seeds=[0], decision=Decision(budget=25))
-    assert found.recall == pytest.approx(25 / 100)
-    assert found.precision_low == 1.0
+    result = self_test(oracle(), X, y, share=0.1, seeds=[0], decision=Decision(budget=25))
+    assert result.recall == pytest.approx(25 / 100)
+    assert result.precision_low == 1.0
 
 
 def test_the_detector_and_the_data_stay_as_they_are() -> None:
-    X, y = (np.asarray(part) for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array) for array in load_digits(return_X_y=True))
     judge, before = FINE().fit(X, y), y.copy()
     vectors = judge.eigenvectors_.copy()
     verdict = judge.judge(X, y)
@@ -123,7 +123,7 @@ def test_bad_shares_and_seeds() -> None:
 
 
 def test_notes_about_the_data_are_not_repeated() -> None:
-    X, y = (np.asarray(part)[:300] for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array)[:300] for array in load_digits(return_X_y=True))
     y = np.append(y, 99)  # a class of one, which FINE says something about
     with warnings.catch_warnings():
         warnings.simplefilter("error", EigencleanWarning)

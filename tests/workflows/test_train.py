@@ -34,9 +34,9 @@ def test_precision_and_recall_of_what_was_learned_from() -> None:
 def test_histograms_count_every_sample_once() -> None:
     scores = np.concatenate([np.linspace(0, 1, 500), [99.0]])
     right = np.arange(501) < 200
-    found = score_histogram(scores, {"right": right, "wrong": ~right})
-    assert (sum(found["right"]), sum(found["wrong"]), len(found["right"])) == (200, 301, BINS)
-    assert found["high"] < 2  # the stray one does not squeeze the rest into one bar
+    counts = score_histogram(scores, {"right": right, "wrong": ~right})
+    assert (sum(counts["right"]), sum(counts["wrong"]), len(counts["right"])) == (200, 301, BINS)
+    assert counts["high"] < 2  # the stray one does not squeeze the rest into one bar
     assert score_histogram(np.ones(5), {"kept": np.ones(5, dtype=bool)})["kept"][0] == 5
 
 

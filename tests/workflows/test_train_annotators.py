@@ -68,6 +68,6 @@ def test_after_the_review_of_annotators_comes_training() -> None:
 
 def test_the_index_of_a_frame_is_no_annotator() -> None:
     frame = pd.DataFrame({"anna": [0, 1, 1, 0], "ben": [0, 1, 0, 0]}).iloc[[0, 2, 3]]
-    found = annotation_matrix(frame)
-    assert found is not None and found.names.tolist() == ["anna", "ben"]
-    assert found.n_rows == 3 and sorted(found.classes.tolist()) == [0, 1]
+    matrix = annotation_matrix(frame)
+    assert matrix is not None and matrix.names.tolist() == ["anna", "ben"]
+    assert matrix.n_rows == 3 and sorted(matrix.classes.tolist()) == [0, 1]

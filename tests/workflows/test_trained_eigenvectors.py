@@ -106,8 +106,8 @@ def test_features_that_cannot_be_judged_leave_the_run_alone() -> None:
 def test_few_samples_and_few_features_give_fewer_pictures(shape: tuple[int, int]) -> None:
     X = np.random.default_rng(0).normal(size=shape) + 1
     labels = np.arange(shape[0]) % 2
-    found = list(eigenvector_figures(X, labels, np.arange(shape[0]) != 0))
-    assert found[0].title == "Eigenvalue spectrum"
+    figures = list(eigenvector_figures(X, labels, np.arange(shape[0]) != 0))
+    assert figures[0].title == "Eigenvalue spectrum"
 
 
 def test_figures_are_well_formed_svg_and_reproducible() -> None:
@@ -131,12 +131,12 @@ def test_the_report_of_a_run_shows_them_in_a_browser(tmp_path: Path) -> None:
     """The page forbids inline styles: the figures must get their colours from its style sheet."""
     options = TrainingOptions(recipe("fine", warm_up=1, epochs=2), noise="symmetric:0.4", device="cpu")
     run_training(DATASETS["digits"](), options, tmp_path)
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    if executable is None:
         pytest.fail("The report is tested in a real browser: please install chromium or google-chrome.")
     complaints: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.goto((tmp_path / "report.html").as_uri())

@@ -29,8 +29,8 @@ def sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, np.nd
     data._sheet.cache_clear()
     images = np.random.default_rng(0).integers(0, 256, (5 * ROWS, 32, 32, 3), dtype=np.uint8)
     for number in range(5):
-        part = images[number * ROWS : (number + 1) * ROWS].reshape(ROWS, 1024, 3)
-        Image.fromarray(part).save(tmp_path / f"data_batch_{number + 1}.png")
+        sheet = images[number * ROWS : (number + 1) * ROWS].reshape(ROWS, 1024, 3)
+        Image.fromarray(sheet).save(tmp_path / f"data_batch_{number + 1}.png")
     index = np.arange(1, 5 * ROWS, 2)
     right = np.arange(len(index)) % 10
     np.savez(tmp_path / "cifar10_lite1_20k.npz", index=index, aggre=(right + (index % 5 == 0)) % 10, clean=right)
@@ -47,11 +47,11 @@ def test_images_and_labels_belong_together(sheets: tuple[Path, np.ndarray], pack
                 member.size = path.stat().st_size
                 archive.addfile(member, io.BytesIO(path.read_bytes()))
                 path.unlink()
-    found = data.cifar10(folder, "aggre", 20)
-    assert len(found.images) == 20
+    loaded = data.cifar10(folder, "aggre", 20)
+    assert len(loaded.images) == 20
     names = np.array(data.CLASSES)
     index = np.arange(1, 5 * ROWS, 2)
-    for image, given, right in zip(found.images, found.labels, found.truth.labels, strict=True):
+    for image, given, right in zip(loaded.images, loaded.labels, loaded.truth.labels, strict=True):
         place = int(np.flatnonzero((images == image).all(axis=(1, 2, 3)))[0])
         row = int(np.flatnonzero(index == place)[0])
         assert right == names[row % 10] and given == names[(row + (place % 5 == 0)) % 10]
@@ -86,19 +86,19 @@ def test_quick_measures_and_saves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(run, "_BATCHES", 1)
     done = CliRunner().invoke(bench, ["embed", "--quick", "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    (one,) = found["quality"]
-    assert one["n_samples"] == one["n_computed"] == 120 and one["auroc"] > 0.9
-    (speed,) = found["cases"]
+    result = json.loads(done.stdout)
+    (case,) = result["quality"]
+    assert case["n_samples"] == case["n_computed"] == 120 and case["auroc"] > 0.9
+    (speed,) = result["cases"]
     assert speed["ratio"] > 0 and "efficientnet-lite1" in speed["case"]
-    assert found["machine"]["threads"] == 1 and list(tmp_path.iterdir()) == []
+    assert result["machine"]["threads"] == 1 and list(tmp_path.iterdir()) == []
 
 
 def test_the_saved_results_meet_their_targets() -> None:
     path = Path(__file__).resolve().parents[3] / "results" / run.FILE
-    found = json.loads(path.read_text(encoding="utf-8"))
-    cases = {one["case"]: one for one in found["quality"]}
+    result = json.loads(path.read_text(encoding="utf-8"))
+    cases = {case["case"]: case for case in result["quality"]}
     assert cases["cifar10, human aggre"]["auroc"] >= 0.95 and cases["cifar10, human worst"]["auroc"] >= 0.90
     assert cases["banking77 texts, 20 % symmetric, wordllama"]["auroc"] >= 0.93
     assert cases["cifar10, human worst"]["n_computed"] == 0  # the same images in other folders
-    assert all(one["passed"] for one in found["cases"])
+    assert all(case["passed"] for case in result["cases"])

@@ -105,8 +105,8 @@ def test_every_setting_tests_on_other_samples_with_right_labels(name: str, files
     setting = SETTINGS[name]
     assert setting.net == ("small-cnn" if setting.data == "fashion" else "mlp")
     case, same, other = (setting.make(files, seed, samples=100) for seed in (1, 1, 2))
-    for one, two in ((case.inputs, same.inputs), (case.labels, same.labels), (case.test[0], same.test[0])):
-        np.testing.assert_array_equal(one, two)
+    for first, two in ((case.inputs, same.inputs), (case.labels, same.labels), (case.test[0], same.test[0])):
+        np.testing.assert_array_equal(first, two)
     assert len(case.inputs) == len(case.labels) == len(case.truth)
     assert len(case.test[0]) == len(case.test[1]) > 0
     learned = {row.tobytes() for row in case.inputs}
@@ -181,24 +181,24 @@ def test_only_those_who_ask_are_told_the_noise_rate() -> None:
 @pytest.mark.slow
 def test_figures_are_those_of_the_run() -> None:
     case = SETTINGS["digits/sym-50"].make(None, 3)
-    found = measure("fine", case, seed=3, epochs=6, device="cpu")
+    result = measure("fine", case, seed=3, epochs=6, device="cpu")
     model = RobustClassifier(make_recipe("fine", epochs=6, net="mlp"), net="mlp", random_state=3, device="cpu")
     model.fit(case.inputs, case.labels, test=case.test)
     kept = ~model.verdict_.flagged
     right = case.labels == case.truth.labels
-    assert found["last"] == pytest.approx(model.score(*case.test))
-    assert found["best"] == max(record["test_accuracy"] for record in model.history_)
-    assert found["kept"] == pytest.approx(kept.mean())
-    assert found["f"] == pytest.approx(2 * (kept & right).sum() / (kept.sum() + right.sum()))
-    assert found["noise_rate"] == pytest.approx(1 - right.mean())
-    assert found["seconds"] > 0 and set(found) == set(measure_module.FIGURES)
+    assert result["last"] == pytest.approx(model.score(*case.test))
+    assert result["best"] == max(record["test_accuracy"] for record in model.history_)
+    assert result["kept"] == pytest.approx(kept.mean())
+    assert result["f"] == pytest.approx(2 * (kept & right).sum() / (kept.sum() + right.sum()))
+    assert result["noise_rate"] == pytest.approx(1 - right.mean())
+    assert result["seconds"] > 0 and set(result) == set(measure_module.FIGURES)
 
 
 @pytest.mark.slow
 def test_the_truth_changes_no_accuracy() -> None:
     case = SETTINGS["digits/sym-50"].make(None, 0)
     blind = replace(case, truth=Truth(np.roll(case.truth.labels, 1)))
-    known, unknown = (measure("judge", one, epochs=3, device="cpu") for one in (case, blind))
+    known, unknown = (measure("judge", each, epochs=3, device="cpu") for each in (case, blind))
     for figure in ("last", "best", "kept"):
         assert known[figure] == unknown[figure]
     assert known["f"] > unknown["f"]
@@ -262,8 +262,8 @@ def test_what_cannot_run_is_marked_and_the_rest_goes_on(
 ) -> None:
     (missing,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1)
     assert missing.status == "missing" and "cifar10_lite1_20k.npz" in missing.note and counted == []
-    (found,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[missing])
-    assert found.status == "measured"
+    (measured,) = run(recipes=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[missing])
+    assert measured.status == "measured"
 
     @wraps(measure)  # the module of the function is part of the key
     def troubled(name: str, *rest: Any, **options: Any) -> Any:
@@ -358,18 +358,18 @@ def test_recipes_are_compared_seed_by_seed() -> None:
     cells = cells_of(
         "fashion/sym-50", standard=[0.7, 0.6], fine=[0.75, 0.7, 0.1], judge=[0.76, 0.8], dividemix=[0.9, 0.9]
     )
-    found = {(one.better, one.than.split(",")[0]): one for one in differences(cells)}
-    first, second, third = (found["fine", "standard"], found["judge", "fine"], differences(cells)[-1])
+    compared = {(difference.better, difference.than.split(",")[0]): difference for difference in differences(cells)}
+    first, second, third = (compared["fine", "standard"], compared["judge", "fine"], differences(cells)[-1])
     assert first.difference == pytest.approx(0.075) and first.seeds == 2 and first.passed
     assert first.deviation == pytest.approx(np.std([0.05, 0.1], ddof=1))
     assert second.difference == pytest.approx(0.055) and second.passed
     assert third.than == "fine, the best other recipe with one network"  # DivideMix has two
-    assert len(found) == 2  # that claim is about the same pair here; nobody else was measured
+    assert len(compared) == 2  # that claim is about the same pair here; nobody else was measured
 
 
 def test_targets_are_for_their_own_settings() -> None:
-    (one,) = differences(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
-    assert one.passed is False and one.deviation is None and one.as_dict()["passed"] is False
+    (difference,) = differences(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
+    assert difference.passed is False and difference.deviation is None and difference.as_dict()["passed"] is False
     (other,) = differences(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
     assert other.target is None and other.passed is None
     names = {name for target in TARGETS for name in (target.recipe, target.than) if " " not in name}
@@ -379,9 +379,11 @@ def test_targets_are_for_their_own_settings() -> None:
 @pytest.mark.parametrize(("setting", "target"), [("Vowel/pair-30", -0.005), ("digits/sym-50", None)])
 def test_the_probe_is_compared_with_the_best_of_all_others(setting: str, target: float | None) -> None:
     others = {"standard": [0.7, 0.9, 0.1], "trees+cleanlearning": [0.8, 0.81, 0.5], "dividemix": [0.99]}
-    (one,) = differences(cells_of(setting, probe=[0.8, 0.8], **others))
-    assert one.than == "trees+cleanlearning, the best of all others (2)"  # dividemix has another number of seeds
-    assert one.difference == pytest.approx(-0.005) and one.seeds == 2 and one.target == target
+    (difference,) = differences(cells_of(setting, probe=[0.8, 0.8], **others))
+    assert (
+        difference.than == "trees+cleanlearning, the best of all others (2)"
+    )  # dividemix has another number of seeds
+    assert difference.difference == pytest.approx(-0.005) and difference.seeds == 2 and difference.target == target
 
 
 def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:

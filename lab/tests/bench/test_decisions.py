@@ -27,6 +27,6 @@ def test_a_simulated_review(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_orders_are_compared() -> None:
     name, features, labels, truth = next(decisions.settings(None, 0))
     steps = decisions.compare_orders(name, features[:500], labels[:500], truth[:500], 30)
-    found = {step.order: step.errors_found for step in steps}
-    assert found["worst"] >= found["mixed"] >= found["random"]
+    errors_found = {step.order: step.errors_found for step in steps}
+    assert errors_found["worst"] >= errors_found["mixed"] >= errors_found["random"]
     assert all(step.n_decisions == 30 for step in steps)

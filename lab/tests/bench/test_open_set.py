@@ -34,13 +34,13 @@ def test_p_right_without_the_component() -> None:
 
 def test_means_are_of_settings_with_samples_of_no_class() -> None:
     numbers = dict.fromkeys(open_set.Outcome.__dataclass_fields__, 0.5)
-    found = open_set.Outcome(**(numbers | {"setting": "a", "kind": "k", "precision": 0.9, "recall": 0.7}))  # type: ignore[arg-type]
-    missed = replace(found, precision=None, recall=0.0)
-    complete = replace(found, kind="complete", precision=None, recall=None)
-    again = replace(found, seed=1, recall=0.9)
+    outcome = open_set.Outcome(**(numbers | {"setting": "a", "kind": "k", "precision": 0.9, "recall": 0.7}))  # type: ignore[arg-type]
+    missed = replace(outcome, precision=None, recall=0.0)
+    complete = replace(outcome, kind="complete", precision=None, recall=None)
+    again = replace(outcome, seed=1, recall=0.9)
     expected = {"kind": "k", "settings": 1, "measured": 3, "precision": 0.6, "recall": 0.5333, "nothing_called": 1}
-    assert open_set.means([found, missed, complete, again]) == [{**expected, "recall_of_seeds": [0.35, 0.9]}]
-    assert len(open_set.facts([found])["outcomes"]) == 1
+    assert open_set.means([outcome, missed, complete, again]) == [{**expected, "recall_of_seeds": [0.35, 0.9]}]
+    assert len(open_set.facts([outcome])["outcomes"]) == 1
 
 
 def test_pairs_are_averaged_for_each_class(tmp_path: Path) -> None:

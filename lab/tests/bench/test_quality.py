@@ -53,33 +53,33 @@ def made_cell(detector: str, setting: str, seed: int = 0, **figures: float | Non
 
 def test_figures_are_right() -> None:
     case = SETTINGS["digits/sym-20"].make(None, 0)
-    found = measure("fine", case)
+    result = measure("fine", case)
     verdict = FINE().judge(case.features, case.labels)
     clean = case.truth.labels == case.labels
-    assert found["clean_flagged"] == pytest.approx(verdict.flagged[clean].mean())
-    assert found["noisy_recall"] == pytest.approx(verdict.flagged[~clean].mean())
-    assert found["noisy_precision"] == pytest.approx((~clean)[verdict.flagged].mean())
-    assert found["flagged_share"] == pytest.approx(verdict.flagged.mean())
-    assert set(found) == set(FIGURES)
-    assert found["suggestion_accuracy"] == pytest.approx(
+    assert result["clean_flagged"] == pytest.approx(verdict.flagged[clean].mean())
+    assert result["noisy_recall"] == pytest.approx(verdict.flagged[~clean].mean())
+    assert result["noisy_precision"] == pytest.approx((~clean)[verdict.flagged].mean())
+    assert result["flagged_share"] == pytest.approx(verdict.flagged.mean())
+    assert set(result) == set(FIGURES)
+    assert result["suggestion_accuracy"] == pytest.approx(
         (verdict.suggested == case.truth.labels)[verdict.flagged & ~clean].mean()
     )
     promised = FINE().judge(case.features, case.labels, decision=Decision(max_false_flags=0.1)).flagged
-    assert found["false_flags_at_10"] == pytest.approx(clean[promised].mean())
-    assert found["found_at_10"] == pytest.approx(promised[~clean].mean())
-    assert found["seconds"] is not None and found["seconds"] > 0
+    assert result["false_flags_at_10"] == pytest.approx(clean[promised].mean())
+    assert result["found_at_10"] == pytest.approx(promised[~clean].mean())
+    assert result["seconds"] is not None and result["seconds"] > 0
 
 
 def test_clean_data_have_no_ranking_and_no_recall() -> None:
-    found = measure("fine", SETTINGS["digits/sym-0"].make(None, 0))
-    assert found["auroc"] is None and found["noisy_recall"] is None and found["noisy_precision"] is None
-    assert found["clean_flagged"] == pytest.approx(found["flagged_share"])
-    assert found["false_flags_at_10"] is None and found["found_at_10"] is None
+    result = measure("fine", SETTINGS["digits/sym-0"].make(None, 0))
+    assert result["auroc"] is None and result["noisy_recall"] is None and result["noisy_precision"] is None
+    assert result["clean_flagged"] == pytest.approx(result["flagged_share"])
+    assert result["false_flags_at_10"] is None and result["found_at_10"] is None
 
 
 def test_without_a_flag_no_flag_is_wrong() -> None:
-    found = limited_false_flags(np.array([0.8, 0.9]), np.array([True, False]))
-    assert found == {"false_flags_at_10": None, "found_at_10": 0.0, "flags_at_10": 0.0}
+    result = limited_false_flags(np.array([0.8, 0.9]), np.array([True, False]))
+    assert result == {"false_flags_at_10": None, "found_at_10": 0.0, "flags_at_10": 0.0}
 
 
 def test_a_measured_cell_is_not_measured_again(counted: list[str], tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_missing_data_are_marked_and_tried_again(files: Path, counted: list[str]
     (cell,) = run(detectors=["fine"], settings="cifar10/human-worst", seeds=1, data=None)
     assert cell.status == "missing" and cell.figures == {} and counted == []
     assert "cifar10_lite1_20k.npz" in cell.note and "EIGENCLEAN_DATA" in cell.note
-    (found,) = run(detectors=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[cell])
-    assert found.status == "measured"
+    (measured,) = run(detectors=["fine"], settings="cifar10/human-worst", seeds=1, data=files, known=[cell])
+    assert measured.status == "measured"
     with pytest.raises(MissingData):
         SETTINGS["banking77/sym-20"].make(files / "nowhere", 0)
 

@@ -85,10 +85,10 @@ def test_identifiers_and_tiny_classes_are_left_out(files: Path) -> None:
 
 def test_large_tables_are_thinned_always_alike() -> None:
     labels = np.arange(9_000) % 3
-    one, other = (tables.table({"x": np.arange(9_000.0)}, labels) for _ in range(2))
-    assert len(one.labels) == 8_000
-    np.testing.assert_array_equal(one.features, other.features)
-    assert (np.diff(one.features[:, 0]) > 0).all()  # in the order of the file
+    first, other = (tables.table({"x": np.arange(9_000.0)}, labels) for _ in range(2))
+    assert len(first.labels) == 8_000
+    np.testing.assert_array_equal(first.features, other.features)
+    assert (np.diff(first.features[:, 0]) > 0).all()  # in the order of the file
 
 
 def test_tables_of_scikit_learn_are_standardised() -> None:

@@ -93,9 +93,9 @@ def test_a_setting_without_the_judge_or_without_another_is_not_shown(tmp_path: P
 def test_losses_are_more_than_a_hundredth_and_worst_first() -> None:
     leads = {"wine/uniform-10": 0.009, "wine/uniform-20": 0.02, "wine/pair-20": 0.3}
     rows = summary_rows(
-        made
+        each
         for setting, lead in leads.items()
-        for made in (cell(DEFAULT, 0.6, 0.6, setting), cell("knn", 0.6, 0.6 + lead, setting))
+        for each in (cell(DEFAULT, 0.6, 0.6, setting), cell("knn", 0.6, 0.6 + lead, setting))
     )
     lines = losses(comparisons(rows))[2:]
     assert [line.split()[1] for line in lines] == ["wine/pair-20", "wine/uniform-20"]
@@ -124,7 +124,7 @@ def test_means_of_families() -> None:
         cell("knn", 0.1, 0.1, "mnist/uniform-20"),
         cell("knn", 0.1, 0.1, "iris/uniform-20"),
     ])  # fmt: skip
-    means = {(one.half, one.family): one for one in family_means(rows)}
+    means = {(mean.half, mean.family): mean for mean in family_means(rows)}
     tables = means["confirmation", "tables"]
     assert tables.n_settings == 4 and tables.figures["auroc"] == pytest.approx((0.8 + 0.6 + 0.6) / 3)
     assert tables.figures["clean_flagged"] == 0.04 and tables.figures["kept_limit"] == 0.5

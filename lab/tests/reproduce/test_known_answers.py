@@ -137,14 +137,14 @@ def test_a_row_is_compared_with_the_row_that_it_varies() -> None:
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=8))
 @settings(max_examples=50, deadline=None)
 def test_over_seeds_is_mean_and_sample_deviation(by_seed: list[float]) -> None:
-    found = over_seeds(by_seed)
+    result = over_seeds(by_seed)
     mean = sum(by_seed) / len(by_seed)
-    assert found.mean == pytest.approx(mean, abs=1e-9)
+    assert result.mean == pytest.approx(mean, abs=1e-9)
     if len(by_seed) == 1:
-        assert found.deviation is None
+        assert result.deviation is None
     else:
         squares = sum((value - mean) ** 2 for value in by_seed) / (len(by_seed) - 1)
-        assert found.deviation == pytest.approx(math.sqrt(squares), abs=1e-9)
+        assert result.deviation == pytest.approx(math.sqrt(squares), abs=1e-9)
 
 
 def test_values_skip_what_a_cell_does_not_have() -> None:

@@ -40,9 +40,11 @@ def tasks_of(experiment: Experiment) -> Iterator[Task]:
 
 
 def trainings() -> list[Task]:
-    found = [task for one in EXPERIMENTS.values() for task in tasks_of(one) if task.spec.kind == "train"]
-    found = [task for task in found if task.spec.method != PROBE]  # trains no network
-    return list(dict.fromkeys(found))
+    tasks = [
+        task for experiment in EXPERIMENTS.values() for task in tasks_of(experiment) if task.spec.kind == "train"
+    ]
+    tasks = [task for task in tasks if task.spec.method != PROBE]  # trains no network
+    return list(dict.fromkeys(tasks))
 
 
 # What the paper says.
@@ -78,14 +80,14 @@ def test_printed_numbers_are_where_they_belong(
 
 
 def test_printed_numbers_are_all_in_a_row_and_a_column_of_their_table() -> None:
-    counts = {name: sum(map(len, one.paper.values())) for name, one in EXPERIMENTS.items()}
+    counts = {name: sum(map(len, experiment.paper.values())) for name, experiment in EXPERIMENTS.items()}
     assert [counts[f"table{number}"] for number in range(1, 9)] == [68, 68, 8, 6, 12, 64, 10, 8]
-    for one in EXPERIMENTS.values():
-        rows, columns = {row.name for row in one.rows}, {column.name for column in one.columns}
-        for figure, printed in one.paper.items():
-            assert figure in [metric.key for metric in one.metrics]
+    for experiment in EXPERIMENTS.values():
+        rows, columns = {row.name for row in experiment.rows}, {column.name for column in experiment.columns}
+        for figure, printed in experiment.paper.items():
+            assert figure in [metric.key for metric in experiment.metrics]
             assert {row for row, _ in printed} <= rows and {column for _, column in printed} <= columns
-        assert {name for pair in one.rankings for name in pair} <= rows
+        assert {name for pair in experiment.rankings for name in pair} <= rows
 
 
 # What is run.
@@ -93,8 +95,8 @@ def test_printed_numbers_are_all_in_a_row_and_a_column_of_their_table() -> None:
 
 def test_tables_that_show_the_same_share_their_cells() -> None:
     assert list(tasks_of(EXPERIMENTS["fig7"])) == list(tasks_of(EXPERIMENTS["table6"]))
-    one, six = (set(tasks_of(EXPERIMENTS[name])) for name in ("table1", "table6"))
-    assert len(one & six) == 24  # standard and FINE
+    first, sixth = (set(tasks_of(EXPERIMENTS[name])) for name in ("table1", "table6"))
+    assert len(first & sixth) == 24  # standard and FINE
     assert set(tasks_of(EXPERIMENTS["table4"])) < set(tasks_of(EXPERIMENTS["fig3c"]))
     assert set(tasks_of(EXPERIMENTS["fig6"])) < set(tasks_of(EXPERIMENTS["table2"]))
     fine = Task(method_spec("train", "fine"), "cifar10", "symmetric:0.8")
@@ -110,36 +112,36 @@ def test_every_training_is_a_recipe_in_every_profile(profile: str) -> None:
         if not PROFILES[profile].has("train", task.data):
             continue
         data = PROFILES[profile].training[task.data]
-        made = make_recipe(task, data, noise_rate=0.3)
-        assert made.stages
+        built = make_recipe(task, data, noise_rate=0.3)
+        assert built.stages
         data.noise(task.noise)
 
 
 def test_the_paper_profile_has_the_published_numbers() -> None:
-    def made(name: str, data: str, noise: str, **options: Any) -> Recipe:
+    def published(name: str, data: str, noise: str, **options: Any) -> Recipe:
         return make_recipe(Task(method_spec("train", name, **options), data, noise), PAPER.training[data])
 
-    fine = made("fine", "cifar10", "symmetric:0.5")
+    fine = published("fine", "cifar10", "symmetric:0.5")
     assert [turn.epoch for turn in fine.plan() if turn.selects and not turn.stage.warm_up] == list(
         range(41, 121, 10)
     )
-    assert made("co-teaching", "cifar10", "symmetric:0.5").stages[1].select.to_dict()["forget_rate"] == 0.45
-    loud = made("dividemix", "cifar10", "symmetric:0.9", validated=False)
+    assert published("co-teaching", "cifar10", "symmetric:0.5").stages[1].select.to_dict()["forget_rate"] == 0.45
+    loud = published("dividemix", "cifar10", "symmetric:0.9", validated=False)
     assert loud.stages[1].step.options["lambda_u"] == 50.0
     assert loud.stages[1].select.to_dict()["threshold"] == 0.6
-    assert made("elr", "cifar10", "asymmetric:0.4").stages[0].loss.options == {"beta": 0.9, "lambda_": 1.0}
-    assert made("elr", "cifar100", "asymmetric:0.4").stages[0].loss.options == {"beta": 0.9, "lambda_": 7.0}
-    mean = made("fine", "cifar10", "symmetric:0.5", vector="mean", threshold=0.4).stages[1].select.to_dict()
+    assert published("elr", "cifar10", "asymmetric:0.4").stages[0].loss.options == {"beta": 0.9, "lambda_": 1.0}
+    assert published("elr", "cifar100", "asymmetric:0.4").stages[0].loss.options == {"beta": 0.9, "lambda_": 7.0}
+    mean = published("fine", "cifar10", "symmetric:0.5", vector="mean", threshold=0.4).stages[1].select.to_dict()
     assert mean["options"] == {"cut.split": "always", "vector": "mean", "threshold": 0.4}
 
 
 def test_recipes_that_train_twice_do_so_in_twice_the_epochs() -> None:
     data = SMALL.training["cifar10"]
-    one, two = (
+    once, twice = (
         make_recipe(Task(method_spec("train", n), "cifar10", "symmetric:0.5"), data)
         for n in ("standard", "forward")
     )
-    assert (one.epochs, two.epochs) == (data.epochs, 2 * (data.epochs or 0))
+    assert (once.epochs, twice.epochs) == (data.epochs, 2 * (data.epochs or 0))
 
 
 # Deviations of the released code.
@@ -189,11 +191,14 @@ def test_every_c100_column_stands_on_cifar_100() -> None:
         for kind in ("train", "judge"):
             assert profile.data(kind, "cifar100").source.startswith("cifar100")
             assert profile.data(kind, "banking77").source == "banking77"
-    named = [column for one in EXPERIMENTS.values() for column in one.columns]
+    named = [column for experiment in EXPERIMENTS.values() for column in experiment.columns]
     assert all(("C100" in column.name) == (column.data == "cifar100") for column in named)
     assert all(("banking77" in column.name) == (column.data == "banking77") for column in named)
     assert not any(
-        "banking77" in name for one in EXPERIMENTS.values() for table in one.paper.values() for _, name in table
+        "banking77" in name
+        for experiment in EXPERIMENTS.values()
+        for table in experiment.paper.values()
+        for _, name in table
     )
 
 
@@ -213,7 +218,7 @@ def test_as_released_leaves_other_methods_alone() -> None:
 
 def test_every_profile_but_medium_has_data_for_every_column() -> None:
     for profile in (PAPER, SMALL, SMOKE):
-        assert all(in_profile(one, profile) == one for one in EXPERIMENTS.values())
+        assert all(in_profile(experiment, profile) == experiment for experiment in EXPERIMENTS.values())
     for name in (
         "table1",
         "table5",
@@ -242,9 +247,9 @@ def test_medium_fine_tunes_and_its_analyses_keep_the_learning_rate() -> None:
 
 def test_labels_of_people_are_columns_beside_newer_methods() -> None:
     for name, newer in (("table1", {"judge", "j-coteaching", "probe"}), ("table2", {"j-dividemix"})):
-        one = EXPERIMENTS[name]
-        assert {column.data for column in one.columns} >= set(HUMAN.values())
-        assert {row.name for row in one.rows if "not in the paper" in row.note} == newer
+        experiment = EXPERIMENTS[name]
+        assert {column.data for column in experiment.columns} >= set(HUMAN.values())
+        assert {row.name for row in experiment.rows if "not in the paper" in row.note} == newer
     assert {SMALL.training[data].people for data in HUMAN.values()} == {"aggre", "rand1", "worst"}
 
 
@@ -299,8 +304,8 @@ def test_known_cells_are_not_measured_again_unless_the_code_has_changed(monkeypa
     known = [cell(FINE_50, 0)]
     old = [replace(known[0], code="older")]
     saved: list[Cell] = []
-    assert [one.seed for one in runner.run(requests, Context("smoke"), known=known, save=saved.extend)] == [0, 1]
-    assert (measured, [one.seed for one in saved]) == ([1], [1])
+    assert [each.seed for each in runner.run(requests, Context("smoke"), known=known, save=saved.extend)] == [0, 1]
+    assert (measured, [each.seed for each in saved]) == ([1], [1])
     for earlier, remeasure, keep_old, expected in (
         (known, True, False, [0, 1]),
         (old, False, False, [0, 1]),

@@ -32,24 +32,24 @@ def cell(task: Task, seed: int = 0, **figures: Any) -> Cell:
     return Cell(task_record(task, SMALL), seed, key, "code", status, note, figures, curves, command="how")
 
 
-def made(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
+def cells_with(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
     """Cells with whatever ``value(row, column, seed)`` description their figures are."""
     return [
-        cell(Task(one, column.data, column.noise), seed, **value(row.name, column.name, seed))
+        cell(Task(spec, column.data, column.noise), seed, **value(row.name, column.name, seed))
         for seed in range(seeds)
         for column in experiment.columns
         for row in experiment.rows
-        for one in row.specs
+        for spec in row.specs
     ]
 
 
 def shifts(first: dict[str, float], second: float) -> Table:
     experiment = EXPERIMENTS["table4"]
     figures = {"1st eigenvector": first, "2nd eigenvector": dict.fromkeys(first, second)}
-    found = made(
+    cells = cells_with(
         experiment, lambda row, column, seed: {"mean": figures[row][column] + 0.01 * seed, "deviation": 0.1}
     )
-    return compare(experiment, found, SMALL)
+    return compare(experiment, cells, SMALL)
 
 
 RISING = {"C10 S20": 0.1, "C10 S50": 0.2, "C10 S80": 0.3}
@@ -66,7 +66,7 @@ def test_means_deviations_and_differences() -> None:
 def test_deviations_are_compared_with_the_row_they_belong_to() -> None:
     experiment = EXPERIMENTS["discrepancies"]
     table = compare(
-        experiment, made(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
+        experiment, cells_with(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
     )
     for row in experiment.rows:
         column = "C10 A40" if CHAINED in row.name else "C10 S50"
@@ -114,9 +114,9 @@ def test_fractions() -> None:
     def figures(large: float) -> Any:
         return lambda row, column, seed: {"one_percent": 0.9, "one_percent_large": large, "one_percent_worst": 0.9}
 
-    assert passed(compare(experiment, made(experiment, figures(0.98)), SMALL)) == [True, True]
-    assert passed(compare(experiment, made(experiment, figures(0.96)), SMALL)) == [False, False]
-    small = made(experiment, lambda row, column, seed: {"one_percent": 0.9})
+    assert passed(compare(experiment, cells_with(experiment, figures(0.98)), SMALL)) == [True, True]
+    assert passed(compare(experiment, cells_with(experiment, figures(0.96)), SMALL)) == [False, False]
+    small = cells_with(experiment, lambda row, column, seed: {"one_percent": 0.9})
     assert passed(compare(experiment, small, SMALL)) == []  # nothing is promised for small classes
 
 
@@ -131,21 +131,25 @@ def test_detectors(fine: float, expected: bool) -> None:
         "small-loss": 0.8,
         "judge": 0.95,
     }
-    table = compare(experiment, made(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
-    found = claims(table)
-    assert [claim.passed for claim in found if "MCD" in claim.sentence] == [expected] * 15
-    order = next(claim for claim in found if claim.sentence.startswith("fine is better than mcd"))
+    table = compare(experiment, cells_with(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
+    result = claims(table)
+    assert [claim.passed for claim in result if "MCD" in claim.sentence] == [expected] * 15
+    order = next(claim for claim in result if claim.sentence.startswith("fine is better than mcd"))
     assert order.passed == (fine > 0.7)
 
 
 def test_mean_vector_and_threshold() -> None:
     five, seven = EXPERIMENTS["table5"], EXPERIMENTS["table7"]
     for gap, expected in ((0.1, True), (-0.1, False)):
-        found = made(five, lambda row, column, seed, gap=gap: {"f": 0.5 + gap * (row == "eigen"), "best": 0.5})
-        assert passed(compare(five, found, SMALL))[:3] == [expected] * 3
+        cells = cells_with(
+            five, lambda row, column, seed, gap=gap: {"f": 0.5 + gap * (row == "eigen"), "best": 0.5}
+        )
+        assert passed(compare(five, cells, SMALL))[:3] == [expected] * 3
     for span, expected in ((0.04, True), (0.06, False)):
-        found = made(seven, lambda row, column, seed, span=span: {"f": 0.5 + span * (row == "0.60"), "best": 0.5})
-        assert passed(compare(seven, found, SMALL)) == [expected]
+        cells = cells_with(
+            seven, lambda row, column, seed, span=span: {"f": 0.5 + span * (row == "0.60"), "best": 0.5}
+        )
+        assert passed(compare(seven, cells, SMALL)) == [expected]
 
 
 def test_theorems() -> None:
@@ -165,7 +169,7 @@ def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
         lead = (-0.02 if column in worse else 0.02) * (row == "fine")
         return {"best": 0.5 + 0.2 * seed + lead, "last": 0.4 + 0.2 * seed + abs(lead)}
 
-    table = compare(experiment, made(experiment, figures), SMALL)
+    table = compare(experiment, cells_with(experiment, figures), SMALL)
     (claim,) = claims(table)
     assert claim.holds_in == (False, True, True, True, True, True) and not claim.passed
     assert claim.verdict == "in 5 of 6 settings"
@@ -205,16 +209,16 @@ def curves(kind: str) -> Any:
 @pytest.mark.parametrize("name", ["table1", "table4", "table9", "fig3a", "fig3c", "fig3d", "fig4", "fig5"])
 def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    found = [
-        cell(Task(one, column.data, column.noise), seed, curves=curves(one.kind), **{
+    cells = [
+        cell(Task(spec, column.data, column.noise), seed, curves=curves(spec.kind), **{
             metric.figure: 0.5 + 0.1 * number + 0.01 * seed for metric in experiment.metrics
         })
         for seed in (0, 1)
         for column in experiment.columns[:2]
         for number, row in enumerate(experiment.rows)
-        for one in row.specs
+        for spec in row.specs
     ]  # fmt: skip
-    table = compare(experiment, found, SMALL)
+    table = compare(experiment, cells, SMALL)
     figure = draw(table)
     assert figure.startswith("<?xml") and figure == draw(table)
     assert "<text" in figure  # letters, not outlines
@@ -252,10 +256,13 @@ def test_the_documentation_is_in_step_with_the_results() -> None:
 def test_every_committed_cell_says_how_to_get_it_again() -> None:
     cells = paper_store(ROOT / "results", SMALL).read()
     assert cells
-    for one in cells:
-        assert one.status == "measured" and one.command.startswith("eigenclean reproduce ")
+    for cell in cells:
+        assert cell.status == "measured" and cell.command.startswith("eigenclean reproduce ")
         assert (
-            one.code and one.version and one.date and (one.facts.get("noise_hash") or one.task["kind"] == "theory")
+            cell.code
+            and cell.version
+            and cell.date
+            and (cell.facts.get("noise_hash") or cell.task["kind"] == "theory")
         )
 
 
@@ -316,9 +323,9 @@ def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.C
         better = 0.1 * (":" in row)
         return {"best": 0.6 + better, "last": 0.5, "f": 0.7, "f_first": 0.65 + better}
 
-    paper_store(tmp_path, SMALL).write(made(experiment, figures, seeds=1))
+    paper_store(tmp_path, SMALL).write(cells_with(experiment, figures, seeds=1))
     assert run(["reproduce", "discrepancies", "--show", "--keep-old", "--seeds", "1", "--out", str(tmp_path)]) == 0
-    line = next(one for one in capsys.readouterr().out.splitlines() if "augmented-features" in one)
+    line = next(line for line in capsys.readouterr().out.splitlines() if "augmented-features" in line)
     assert line.split()[2:] == ["70.0", "+10.0", "50.0", "+0.0", "0.700", "+0.000", "0.750", "+0.100", "1"]
 
 

@@ -279,9 +279,9 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     requests = [PaperSuite(HERE).new_request(task, 0, "") for task in tasks]
     alone, shared = (runner.run(requests, HERE, processes=count) for count in (1, 2))
     assert [cell.status for cell in shared] == ["measured", "measured"]
-    for one, two in zip(alone, shared, strict=True):
-        assert one.figures["best"] == pytest.approx(two.figures["best"], abs=0.02)
-        assert (one.key, one.facts["noise_hash"]) == (two.key, two.facts["noise_hash"])
+    for first, two in zip(alone, shared, strict=True):
+        assert first.figures["best"] == pytest.approx(two.figures["best"], abs=0.02)
+        assert (first.key, first.facts["noise_hash"]) == (two.key, two.facts["noise_hash"])
 
 
 # The data sets themselves, in small.

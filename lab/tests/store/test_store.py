@@ -44,7 +44,7 @@ def test_a_new_cell_replaces_the_one_of_the_same_task_and_seed(file: str, tmp_pa
     store = Store(tmp_path / file, "bench", order=lambda cell: -cell.seed)
     store.write([cell("a"), cell("a", 1)])
     store.add([cell("a", code="newer")])
-    assert [(one.seed, one.code) for one in store.read()] == [(1, "code"), (0, "newer")]
+    assert [(stored.seed, stored.code) for stored in store.read()] == [(1, "code"), (0, "newer")]
 
 
 def test_the_json_file_is_one_document(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_only_stale_and_unknown_cells_are_measured() -> None:
     ]
     saved: list[Cell] = []
     results = run_cells(requests, measure, known=known, save=saved.extend)
-    assert measured == [one.task["detector"] for one in saved] == ["other code", "other key", "failed", "new"]
-    assert [one.task["detector"] for one in results] == [one.task["detector"] for one in requests]
+    assert measured == [each.task["detector"] for each in saved] == ["other code", "other key", "failed", "new"]
+    assert [each.task["detector"] for each in results] == [each.task["detector"] for each in requests]
     measured.clear()
     run_cells(requests, measure, known=known, remeasure=True)
     assert len(measured) == 5

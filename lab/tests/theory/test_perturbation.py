@@ -90,9 +90,9 @@ def test_draws_are_distributed_like_samples_drawn_one_by_one(model: GaussianClas
 
 def test_means_are_those_of_the_samples() -> None:
     model, rng = GaussianClass(0.25, 1.0, 0.4, 5, 40), np.random.default_rng(1)
-    found = [draw_class(model, rng) for _ in range(2000)]
-    clean = np.array([one.mean_clean for one in found])
-    noisy = np.array([one.mean_noisy for one in found])
+    draws = [draw_class(model, rng) for _ in range(2000)]
+    clean = np.array([draw.mean_clean for draw in draws])
+    noisy = np.array([draw.mean_noisy for draw in draws])
     assert np.abs(clean.mean(axis=0) - model.v).max() < 0.01
     assert np.abs(noisy.mean(axis=0) - model.w).max() < 0.02
     assert clean.std() == pytest.approx(np.sqrt(0.4**2 / 40 + clean.mean(axis=0).var()), rel=0.05)

@@ -190,9 +190,9 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
         say(f"Caution: {caution}.")
     n, flagged = summary["n_samples"], summary["n_flagged"]
     low, high = summary["estimated_noise_rate_interval"]
-    found = f"{flagged} of {n} labels look wrong ({fixed_percent(flagged / max(n, 1))})"
+    counted = f"{flagged} of {n} labels look wrong ({fixed_percent(flagged / max(n, 1))})"
     say(
-        f"{found if flagged else f'None of {n} labels is surely wrong'}; "
+        f"{counted if flagged else f'None of {n} labels is surely wrong'}; "
         f"estimated noise rate {fixed_percent(summary['estimated_noise_rate'])} "
         f"({100 * low:.1f} to {fixed_percent(high)}); "
         f"{summary['method']}, {summary['seconds']:.1f} s"

@@ -30,10 +30,10 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         raise ValueError("a key is there twice")
-    return made
+    return record
 
 
 def _refuse(name: str) -> Any:

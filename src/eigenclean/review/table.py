@@ -113,10 +113,10 @@ class TableRows:
         if block is None:
             return {"groups": [], "codes": []}
         encoder, columns = self._blocks[block]
-        found = next(
+        grouped = next(
             column_groups(TableEncoding((encoder,)), self._features[:, columns][self._suspects.rows[:most]])
         )
-        return {"groups": [text[:_MAX_TEXT] for text in found.groups], "codes": found.codes.tolist()}
+        return {"groups": [text[:_MAX_TEXT] for text in grouped.groups], "codes": grouped.codes.tolist()}
 
     def _details(self, values: Sequence[str | None], effects: Sequence[tuple[int, float]]) -> dict[str, Any]:
         place = {column.block: number for number, column in enumerate(self.columns) if column.block is not None}

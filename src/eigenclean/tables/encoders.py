@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from eigenclean.arrays import Bools, Floats, Ints
-from eigenclean.tables.roles import Found, Role
+from eigenclean.tables.roles import InferredRole, Role
 from eigenclean.tables.sample import ColumnSample
 from eigenclean.tables.values import (
     as_floats,
@@ -109,13 +109,13 @@ class NumberEncoder(ColumnEncoder):
     role = Role.NUMBER
 
     @classmethod
-    def fit(cls, column: ColumnSample, found: Found) -> Self:
+    def fit(cls, column: ColumnSample, inferred: InferredRole) -> Self:
         """Centre and scale of the sample."""
-        values = _floats(column.values, found.style)
+        values = _floats(column.values, inferred.style)
         known = values[np.isfinite(values)]
         centre, scale = centre_and_scale(values)
         fill = float(np.median(known)) if len(known) else 0.0
-        return cls(column.name, centre, scale, fill, _missing_share(column, values), found.style)
+        return cls(column.name, centre, scale, fill, _missing_share(column, values), inferred.style)
 
     @property
     def feature_names(self) -> list[str]:
@@ -162,7 +162,7 @@ class CategoryEncoder(ColumnEncoder):
     role = Role.CATEGORY
 
     @classmethod
-    def fit(cls, column: ColumnSample, found: Found) -> Self:
+    def fit(cls, column: ColumnSample, inferred: InferredRole) -> Self:
         """The frequent values of the sample."""
         distinct, positions = category_codes(column.values)
         n = max(len(positions), 1)
@@ -255,29 +255,29 @@ class DateEncoder(ColumnEncoder):
     role = Role.DATE
 
     @classmethod
-    def fit(cls, column: ColumnSample, found: Found) -> Self:
+    def fit(cls, column: ColumnSample, inferred: InferredRole) -> Self:
         """The parts that differ in the sample."""
-        seconds = _seconds(column.values, found.style)
+        seconds = _seconds(column.values, inferred.style)
         centre, scale = centre_and_scale(seconds)
         known = seconds[np.isfinite(seconds)]
         days = np.unique(np.floor(known / _DAY))
         parts = [
-            part
-            for part, differs in (
+            cycle
+            for cycle, differs in (
                 ("year", len(days) > 1 and np.ptp(days) >= 60),
                 ("week", len(days) > 1 and len(np.unique(days % 7)) > 1),
                 ("day", len(np.unique(known % _DAY)) > 1),
             )
             if differs
         ]
-        return cls(column.name, centre, scale, tuple(parts), _missing_share(column, seconds), found.style)
+        return cls(column.name, centre, scale, tuple(parts), _missing_share(column, seconds), inferred.style)
 
     @property
     def feature_names(self) -> list[str]:
         """Time, two columns for each part, and the flag."""
         names = [self.name]
-        for part in self.parts:
-            names += [f"{self.name}: sine of the {part}", f"{self.name}: cosine of the {part}"]
+        for cycle in self.parts:
+            names += [f"{self.name}: sine of the {cycle}", f"{self.name}: cosine of the {cycle}"]
         return names + [f"{self.name} is missing"] * (self.missing_share is not None)
 
     def transform(self, values: "pa.Array[Any]") -> Floats:
@@ -285,8 +285,8 @@ class DateEncoder(ColumnEncoder):
         seconds = _seconds(values, self.style)
         known: Bools = np.isfinite(seconds)
         columns = [_compress(np.where(known, (seconds - self.centre) / self.scale, 0))]
-        for part in self.parts:
-            angle = 2 * np.pi / _PERIODS[part] * np.where(known, seconds, 0)
+        for cycle in self.parts:
+            angle = 2 * np.pi / _PERIODS[cycle] * np.where(known, seconds, 0)
             columns += [np.where(known, np.sin(angle), 0), np.where(known, np.cos(angle), 0)]
         weighted: Floats = np.stack(columns, axis=1) / np.sqrt(1 + len(self.parts))
         if self.missing_share is None:

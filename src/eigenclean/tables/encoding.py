@@ -15,7 +15,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.files import json_text, parse_json, write_text
 from eigenclean.tables.encoders import ENCODERS, CategoryEncoder, ColumnEncoder, NumberEncoder
 from eigenclean.tables.names import is_numbered_family, numbered_columns
-from eigenclean.tables.roles import USED, Found, Role, find_role, named_role
+from eigenclean.tables.roles import USED, InferredRole, Role, find_role, named_role
 from eigenclean.tables.sample import ColumnSample, sample_table
 from eigenclean.tables.values import as_floats, as_texts, is_quantity, missing_texts, spelled_numbers, to_arrow
 
@@ -209,16 +209,16 @@ def fit_encoding(
     n_filled = n_infinite = 0
     for column in sample.columns:
         try:
-            found = _choose(column, classes, choices, numbered=column.name in numbered)
+            inferred = _choose(column, classes, choices, numbered=column.name in numbered)
         except pa.ArrowException as error:  # texts that are not UTF-8, which a file may hold
             reason = str(error).splitlines()[0]
             raise InvalidData(
                 f"the column {column.name!r} cannot be read: {reason}; leave it out (--leave-out), or mend it"
             ) from None
-        if found.role not in USED:
-            left_out[column.name] = _reason(column, found.role)
+        if inferred.role not in USED:
+            left_out[column.name] = _reason(column, inferred.role)
             continue
-        encoder = ENCODERS[found.role].fit(column, found)
+        encoder = ENCODERS[inferred.role].fit(column, inferred)
         encoders.append(encoder)
         if not isinstance(encoder, CategoryEncoder):
             n_infinite += column.n_infinite
@@ -261,7 +261,7 @@ def _is_matrix(encoders: Sequence[ColumnEncoder], columns: Mapping[str, ColumnSa
     return all(is_quantity(cells.type) for cells in values) and comparable_scales([as_floats(c) for c in values])
 
 
-def _choose(column: ColumnSample, classes: Ints | None, choices: ColumnChoices, *, numbered: bool) -> Found:
+def _choose(column: ColumnSample, classes: Ints | None, choices: ColumnChoices, *, numbered: bool) -> InferredRole:
     if column.name in choices.categories:
         return named_role(column, category=True)
     if column.name in choices.features:

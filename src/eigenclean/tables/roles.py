@@ -50,7 +50,7 @@ USED = (Role.NUMBER, Role.CATEGORY, Role.BOOLEAN, Role.DATE)
 
 
 @dataclass(frozen=True)
-class Found:
+class InferredRole:
     """The role of a column and how its cells are read.
 
     Attributes:
@@ -62,7 +62,7 @@ class Found:
     style: str | None = None
 
 
-def find_role(column: ColumnSample, labels: Ints | None = None, *, numbered: bool = False) -> Found:
+def find_role(column: ColumnSample, labels: Ints | None = None, *, numbered: bool = False) -> InferredRole:
     """The role of a column.
 
     Args:
@@ -76,33 +76,33 @@ def find_role(column: ColumnSample, labels: Ints | None = None, *, numbered: boo
     """
     kind = column.values.type
     if pa.types.is_boolean(kind):
-        found = _truth_values(column)
+        inferred = _truth_values(column)
     elif is_date(kind):
-        found = Found(_constant_or(column, Role.DATE))
+        inferred = InferredRole(_constant_or(column, Role.DATE))
     elif is_quantity(kind):
-        found = _quantity(column, as_floats(column.values), numbered=numbered)
+        inferred = _quantity(column, as_floats(column.values), numbered=numbered)
     elif pa.types.is_dictionary(kind) and _is_scalar(kind.value_type):
-        found = Found(_category_or_identifier(column, as_texts(column.values)))
+        inferred = InferredRole(_category_or_identifier(column, as_texts(column.values)))
     elif is_string(kind):
-        found = _texts(column)
+        inferred = _texts(column)
     else:
-        return Found(Role.UNSUPPORTED)
-    if labels is not None and found.role in USED and repeats_label(column, labels):
-        return Found(Role.LABEL_COPY)
-    return found
+        return InferredRole(Role.UNSUPPORTED)
+    if labels is not None and inferred.role in USED and repeats_label(column, labels):
+        return InferredRole(Role.LABEL_COPY)
+    return inferred
 
 
-def named_role(column: ColumnSample, *, category: bool = False) -> Found:
+def named_role(column: ColumnSample, *, category: bool = False) -> InferredRole:
     """The role of a column that was named as a feature: it is never left out for what it looks like."""
     kind = column.values.type
     if category:
-        return Found(Role.CATEGORY if _is_scalar(kind) or pa.types.is_dictionary(kind) else Role.UNSUPPORTED)
+        return InferredRole(Role.CATEGORY if _is_scalar(kind) or pa.types.is_dictionary(kind) else Role.UNSUPPORTED)
     if is_quantity(kind):
-        return Found(Role.NUMBER)
-    found = find_role(column)
-    if found.role in (Role.IDENTIFIER, Role.CONSTANT) and not is_date(kind):
-        return Found(Role.BOOLEAN if pa.types.is_boolean(kind) else Role.CATEGORY)
-    return Found(Role.DATE) if is_date(kind) else found
+        return InferredRole(Role.NUMBER)
+    inferred = find_role(column)
+    if inferred.role in (Role.IDENTIFIER, Role.CONSTANT) and not is_date(kind):
+        return InferredRole(Role.BOOLEAN if pa.types.is_boolean(kind) else Role.CATEGORY)
+    return InferredRole(Role.DATE) if is_date(kind) else inferred
 
 
 def repeats_label(column: ColumnSample, labels: Ints) -> bool:
@@ -126,8 +126,8 @@ def repeats_label(column: ColumnSample, labels: Ints) -> bool:
     return int(pairs.shape[1]) == n_values
 
 
-def _truth_values(column: ColumnSample) -> Found:
-    return Found(_constant_or(column, Role.BOOLEAN))
+def _truth_values(column: ColumnSample) -> InferredRole:
+    return InferredRole(_constant_or(column, Role.BOOLEAN))
 
 
 def _constant_or(column: ColumnSample, role: Role) -> Role:
@@ -137,15 +137,17 @@ def _constant_or(column: ColumnSample, role: Role) -> Role:
     return Role.CONSTANT if n_distinct + bool(column.n_missing) < 2 else role
 
 
-def _quantity(column: ColumnSample, values: Floats, style: str | None = None, *, numbered: bool = False) -> Found:
+def _quantity(
+    column: ColumnSample, values: Floats, style: str | None = None, *, numbered: bool = False
+) -> InferredRole:
     known = values[np.isfinite(values)]
     has_gaps = len(known) < len(values) or column.n_infinite + column.n_missing > 0
     if len(known) == 0 or (not has_gaps and known.min() == known.max()):
-        return Found(Role.CONSTANT)
+        return InferredRole(Role.CONSTANT)
     is_whole = not has_gaps and np.array_equal(known, np.rint(known))
     if is_whole and not numbered and _numbers_rows(column, known):
-        return Found(Role.IDENTIFIER)
-    return Found(Role.NUMBER, style)
+        return InferredRole(Role.IDENTIFIER)
+    return InferredRole(Role.NUMBER, style)
 
 
 def _numbers_rows(column: ColumnSample, values: Floats) -> bool:
@@ -161,12 +163,12 @@ def _numbers_rows(column: ColumnSample, values: Floats) -> bool:
     return n >= MIN_ROWS and n_distinct == n and bool(dense)
 
 
-def _texts(column: ColumnSample) -> Found:
+def _texts(column: ColumnSample) -> InferredRole:
     texts = as_texts(column.values)
     missing = missing_texts(texts)
     known: Any = texts.filter(to_arrow(~missing))
     if len(known) == 0:
-        return Found(_category_or_identifier(column, texts))
+        return InferredRole(_category_or_identifier(column, texts))
     distinct, positions = codes(known)
     counts = np.bincount(positions, minlength=len(distinct))
     written_out = [distinct[position] for position in np.flatnonzero(counts)]
@@ -174,14 +176,14 @@ def _texts(column: ColumnSample) -> Found:
     if style is not None:
         values = spelled_numbers(texts, style)
         if len(np.unique(values[np.isfinite(values)])) > 2:
-            found = _quantity(column, values, style)
-            return found if found.role != Role.CONSTANT else Found(Role.NUMBER, style)
+            inferred = _quantity(column, values, style)
+            return inferred if inferred.role != Role.CONSTANT else InferredRole(Role.NUMBER, style)
     style = date_format(known)
     if style is not None:
-        return Found(Role.DATE if len(distinct) > 1 or missing.any() else Role.CONSTANT, style)
+        return InferredRole(Role.DATE if len(distinct) > 1 or missing.any() else Role.CONSTANT, style)
     if _is_free_text(column.name, distinct, len(known)):
-        return Found(Role.TEXT)
-    return Found(_category_or_identifier(column, texts))
+        return InferredRole(Role.TEXT)
+    return InferredRole(_category_or_identifier(column, texts))
 
 
 def _is_free_text(name: str, distinct: list[str], n: int) -> bool:

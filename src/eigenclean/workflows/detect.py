@@ -228,9 +228,9 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
     )
     with _engine_or_annotators(job, prepared, notify) as judged:
         assert not isinstance(judged.verdict.made_by, str)
-        found = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
+        summary = {"decision": judged.verdict.made_by["decision"], **facts, **judged.facts}
         judged = replace(judged, files={**judged.files, **group_files(job.groups, data)})
-        yield Detection(data, judged, found, prepared.data.encoding)
+        yield Detection(data, judged, summary, prepared.data.encoding)
 
 
 @contextmanager

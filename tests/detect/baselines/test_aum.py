@@ -9,7 +9,7 @@ from eigenclean.detect.baselines.head import LinearHead, margins
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NOISY = corrupt(Y, "symmetric", 0.2, random_state=1)
 
 
@@ -36,9 +36,9 @@ def test_flags_are_the_rule() -> None:
         logits = LinearHead.fit(X, planted, 11, shrinkages=[detector._head.shrinkage]).logits(X)
         of_threshold = margins(logits, planted)[chosen]
         others = np.setdiff1d(np.arange(len(X)), chosen)
-        own = margins(logits, NOISY.labels)
+        row_margins = margins(logits, NOISY.labels)
         for i in others:
-            doubted[i] &= np.sum(of_threshold > own[i]) > 0.01 * size
+            doubted[i] &= np.sum(of_threshold > row_margins[i]) > 0.01 * size
         assert detector.thresholds_[run] == pytest.approx(np.sort(of_threshold)[-1 - size // 100])
     np.testing.assert_array_equal(detector.judge(X, NOISY.labels).flagged, doubted)
 

@@ -16,7 +16,7 @@ from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
 
 cleanlab: Any = import_module("cleanlab")
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 
 
 @pytest.mark.parametrize(("kind", "rate"), [("symmetric", 0.2), ("symmetric", 0.8), ("pair", 0.4)])

@@ -16,7 +16,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NOISY = corrupt(Y, "symmetric", 0.2, random_state=1)
 RIGHT = NOISY.labels == Y
 
@@ -64,10 +64,10 @@ def test_copies_are_chosen_once_each() -> None:
 def slow_score(logits: Array, codes: Array, coreset: Array, weight: Array) -> Float64s:
     scores = []
     for row, k in zip(logits, codes, strict=True):
-        own = codes[coreset] == k
+        of_class = codes[coreset] == k
         target = np.eye(logits.shape[1])[k]
-        apart = [np.linalg.norm((softmax(row) - target) - (softmax(logits[j]) - target)) for j in coreset[own]]
-        scores.append(1 - np.average(apart, weights=weight[own]) / np.sqrt(2))
+        apart = [np.linalg.norm((softmax(row) - target) - (softmax(logits[j]) - target)) for j in coreset[of_class]]
+        scores.append(1 - np.average(apart, weights=weight[of_class]) / np.sqrt(2))
     return np.array(scores)
 
 

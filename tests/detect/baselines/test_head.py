@@ -13,7 +13,7 @@ from eigenclean.detect.folds import content_folds
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.noise import corrupt
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NOISY = corrupt(Y, "symmetric", 0.2, random_state=0).labels
 KINDS = {name: kind for name, kind in DETECTORS.items() if issubclass(kind, LogitDetector)}
 

@@ -52,28 +52,28 @@ def test_loss_and_slope(orders: int) -> None:
 )
 def test_symmetric_noise(k: int, rate: float) -> None:
     T = symmetric(k, rate)
-    found = estimate_noise(triples(T, np.full(k, 1 / k), 14_000), k)
-    np.testing.assert_allclose(found.transition, T, atol=0.06)
-    np.testing.assert_allclose(found.prior, 1 / k, atol=0.03)
+    result = estimate_noise(triples(T, np.full(k, 1 / k), 14_000), k)
+    np.testing.assert_allclose(result.transition, T, atol=0.06)
+    np.testing.assert_allclose(result.prior, 1 / k, atol=0.03)
 
 
 def test_any_matrix_and_imbalance() -> None:
     T = np.array([[0.7, 0.2, 0.1], [0.0, 0.9, 0.1], [0.4, 0.0, 0.6]])
     p = np.array([0.5, 0.3, 0.2])
     labels = triples(T, p, 15_000)
-    found = estimate_noise(labels, 3)
-    np.testing.assert_allclose(found.transition, T, atol=0.05)
-    np.testing.assert_allclose(found.prior, p, atol=0.03)
+    result = estimate_noise(labels, 3)
+    np.testing.assert_allclose(result.transition, T, atol=0.05)
+    np.testing.assert_allclose(result.prior, p, atol=0.03)
     given = np.bincount(labels[:, 0]) / 15_000
-    np.testing.assert_allclose(found.p_right(given), np.diag(T) * p / (p @ T), atol=0.06)
+    np.testing.assert_allclose(result.p_right(given), np.diag(T) * p / (p @ T), atol=0.06)
 
 
 def test_many_classes_use_pairs() -> None:
     T, p = symmetric(40, 0.3), np.full(40, 1 / 40)
     labels = triples(T, p, 14_000)
     assert len(_consensus(labels, 40, 1, 15_000, np.random.default_rng(0))) == 2
-    found = estimate_noise(labels, 40)
-    assert abs(np.diag(found.transition).mean() - 0.7) < 0.08
+    result = estimate_noise(labels, 40)
+    assert abs(np.diag(result.transition).mean() - 0.7) < 0.08
 
 
 def test_draws() -> None:
@@ -89,6 +89,6 @@ def test_draws() -> None:
     for row in labels:
         count[row[0], row[1]] += 1 / len(labels)
     np.testing.assert_allclose(every[1], count)
-    one, other = (estimate_noise(labels, 3, draw_size=1000, random_state=s).transition for s in (0, 1))
-    assert np.abs(one - other).max() > 0
-    np.testing.assert_array_equal(one, estimate_noise(labels, 3, draw_size=1000).transition)
+    first, other = (estimate_noise(labels, 3, draw_size=1000, random_state=s).transition for s in (0, 1))
+    assert np.abs(first - other).max() > 0
+    np.testing.assert_array_equal(first, estimate_noise(labels, 3, draw_size=1000).transition)

@@ -11,7 +11,7 @@ from eigenclean.detect.baselines.knn import KNN
 
 
 def noisy_digits(rate: float = 0.3, n: int = 600) -> tuple[Array, Array, Array, Bools]:
-    X, truth = (np.asarray(part)[:n] for part in load_digits(return_X_y=True))
+    X, truth = (np.asarray(array)[:n] for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wrong = rng.random(n) < rate
     return X, np.where(wrong, (truth + rng.integers(1, 10, n)) % 10, truth), truth, wrong
@@ -34,9 +34,9 @@ def test_slow_loop(k: int) -> None:
     for i in range(0, len(y), 7):
         votes = slow_votes(X, y, k, i)
         smooth = votes + 0.5 * shares
-        own, smooth[y[i]] = smooth[y[i]], 0
-        np.testing.assert_allclose(verdict.score[i], own / (own + smooth.max()), rtol=1e-5)
-        assert verdict.flagged[i] == (own <= smooth.max())
+        given_vote, smooth[y[i]] = smooth[y[i]], 0
+        np.testing.assert_allclose(verdict.score[i], given_vote / (given_vote + smooth.max()), rtol=1e-5)
+        assert verdict.flagged[i] == (given_vote <= smooth.max())
         if verdict.flagged[i]:
             assert verdict.suggested[i] == smooth.argmax()
 
@@ -48,8 +48,8 @@ def test_the_line_holds_at_any_noise(rate: float) -> None:
     assert verdict.flagged[~wrong].mean() < 0.1
     if rate:
         assert verdict.flagged[wrong].mean() > 0.9
-        found = verdict.flagged & wrong
-        assert (verdict.suggested[found] == truth[found]).mean() > 0.9
+        flagged_wrong = verdict.flagged & wrong
+        assert (verdict.suggested[flagged_wrong] == truth[flagged_wrong]).mean() > 0.9
 
 
 def test_few_ties() -> None:

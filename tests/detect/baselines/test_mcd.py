@@ -30,14 +30,14 @@ def test_all_samples_are_the_empirical_covariance() -> None:
     fitted = MCD(fraction=1.0, shrinkage=0).fit(X, y)
     sizes = np.bincount(y)
     by_class = [EmpiricalCovariance().fit(X[y == k]) for k in (0, 1)]
-    average = sum(n * part.covariance_ for n, part in zip(sizes, by_class, strict=True)) / sizes.sum()
+    average = sum(n * estimate.covariance_ for n, estimate in zip(sizes, by_class, strict=True)) / sizes.sum()
     np.testing.assert_allclose(fitted.covariance_, average)
     tied = EmpiricalCovariance(assume_centered=True).fit(pooled(X, y))
     scores = fitted.score_samples(X, y)
     for k in (0, 1):
-        own = X[y == k]
-        np.testing.assert_allclose(fitted.means_[k], own.mean(axis=0))
-        np.testing.assert_allclose(scores[y == k], -0.5 * tied.mahalanobis(own - own.mean(axis=0)))
+        of_class = X[y == k]
+        np.testing.assert_allclose(fitted.means_[k], of_class.mean(axis=0))
+        np.testing.assert_allclose(scores[y == k], -0.5 * tied.mahalanobis(of_class - of_class.mean(axis=0)))
 
 
 def test_the_first_samples_are_a_random_share_of_each_class() -> None:
@@ -58,16 +58,16 @@ def test_the_best_share_of_each_class_is_kept() -> None:
     X, y, _ = two_blobs()
     verdict = MCD().judge(X, y)
     for k in (0, 1):
-        own = y == k
-        kept = own & ~verdict.flagged
-        assert abs(kept.sum() - 0.7 * own.sum()) <= 1
-        assert verdict.score[kept].min() >= verdict.score[own & verdict.flagged].max()
+        of_class = y == k
+        kept = of_class & ~verdict.flagged
+        assert abs(kept.sum() - 0.7 * of_class.sum()) <= 1
+        assert verdict.score[kept].min() >= verdict.score[of_class & verdict.flagged].max()
 
 
 def test_a_further_step_starts_from_what_was_kept() -> None:
     X, y, wrong = two_blobs()
-    one = MCD().fit(X, y)
-    kept = ~one.judge(X, y).flagged
+    fitted = MCD().fit(X, y)
+    kept = ~fitted.judge(X, y).flagged
     two, subset = MCD(steps=2).fit(X, y), MCD(fraction=1.0).fit(X[kept], y[kept])
     assert np.abs(two.means_ - subset.means_).max() < 0.1  # but for the rounding of 70 % to whole samples
     assert wrong[~MCD(steps=3).judge(X, y).flagged].mean() <= wrong[kept].mean()
@@ -98,7 +98,7 @@ def test_more_features_than_samples(shrinkage: float | None) -> None:
 
 
 def test_a_mask_says_whom_to_learn_from_and_suggestions_are_the_nearest_class() -> None:
-    X, y = (np.asarray(part) for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array) for array in load_digits(return_X_y=True))
     noisy = np.where(np.arange(len(y)) % 5 == 0, (y + 3) % 10, y)
     right = noisy == y
     masked = MCD(fraction=1.0).fit(X, noisy, sample_weight=right)
@@ -106,9 +106,9 @@ def test_a_mask_says_whom_to_learn_from_and_suggestions_are_the_nearest_class() 
     np.testing.assert_allclose(masked.means_, subset.means_)
     np.testing.assert_allclose(masked.covariance_, subset.covariance_, atol=1e-9)
     verdict = MCD(fraction=0.8).fit(X, noisy, sample_weight=right).judge(X, noisy)
-    found = verdict.flagged & ~right
-    assert found.sum() > 0.8 * (~right).sum()
-    assert (verdict.suggested[found] == y[found]).mean() > 0.85
+    flagged_wrong = verdict.flagged & ~right
+    assert flagged_wrong.sum() > 0.8 * (~right).sum()
+    assert (verdict.suggested[flagged_wrong] == y[flagged_wrong]).mean() > 0.85
 
 
 @pytest.mark.parametrize(

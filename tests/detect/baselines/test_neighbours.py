@@ -21,21 +21,21 @@ def some(n: int = 200, d: int = 7, seed: int = 0) -> tuple[Array, Ints]:
 @pytest.mark.parametrize("k", [1, 5, 199, 500])
 def test_all_distances_sorted(k: int) -> None:
     X, codes = some()
-    found = NeighbourIndex.of(X, codes).find(X, codes, k)
+    result = NeighbourIndex.of(X, codes).find(X, codes, k)
     table = cosine_distances(X)
     np.fill_diagonal(table, np.inf)
     expected = np.argsort(table, axis=1)[:, : min(k, 199)]
-    np.testing.assert_array_equal(found.index, expected)
-    np.testing.assert_allclose(found.distance, np.take_along_axis(table, expected, axis=1), atol=1e-6)
-    np.testing.assert_array_equal(found.self_index, np.arange(200))
+    np.testing.assert_array_equal(result.index, expected)
+    np.testing.assert_allclose(result.distance, np.take_along_axis(table, expected, axis=1), atol=1e-6)
+    np.testing.assert_array_equal(result.self_index, np.arange(200))
 
 
 def test_new_rows_have_no_self() -> None:
     X, codes = some()
     new, labels = some(50, seed=1)
-    found = NeighbourIndex.of(X, codes).find(new, labels, 4)
-    np.testing.assert_array_equal(found.index, np.argsort(cosine_distances(new, X), axis=1)[:, :4])
-    assert (found.self_index == -1).all()
+    result = NeighbourIndex.of(X, codes).find(new, labels, 4)
+    np.testing.assert_array_equal(result.index, np.argsort(cosine_distances(new, X), axis=1)[:, :4])
+    assert (result.self_index == -1).all()
 
 
 def test_some_of_the_training_rows_are_themselves() -> None:
@@ -43,9 +43,9 @@ def test_some_of_the_training_rows_are_themselves() -> None:
     neighbours = NeighbourIndex.of(X, codes)
     whole = neighbours.find(X, codes, 6)
     picked = np.random.default_rng(2).permutation(200)[:70]
-    part = neighbours.find(X[picked].astype(np.float32) * 3, codes[picked], 6)
-    np.testing.assert_array_equal(part.index, whole.index[picked])
-    np.testing.assert_array_equal(part.self_index, picked)
+    subset = neighbours.find(X[picked].astype(np.float32) * 3, codes[picked], 6)
+    np.testing.assert_array_equal(subset.index, whole.index[picked])
+    np.testing.assert_array_equal(subset.self_index, picked)
 
 
 def test_one_of_several_equal_rows_is_self_and_rather_of_the_same_label() -> None:
@@ -53,11 +53,11 @@ def test_one_of_several_equal_rows_is_self_and_rather_of_the_same_label() -> Non
     codes = np.array([1, 0, 2, 0])
     neighbours = NeighbourIndex.of(X, codes)
     for label, rest in ((0, [1, 2]), (1, [0, 2]), (2, [0, 1])):
-        found = neighbours.find(np.array([[5.0, 0.0]]), np.array([label]), 2)
-        assert codes[found.self_index[0]] == label
-        assert codes[found.index[0]].tolist() == rest  # equal distances in the order of the labels
-    own = neighbours.find(X, np.zeros(4, dtype=int), 2)  # the very rows, whatever their labels are now
-    np.testing.assert_array_equal(own.self_index, np.arange(4))
+        result = neighbours.find(np.array([[5.0, 0.0]]), np.array([label]), 2)
+        assert codes[result.self_index[0]] == label
+        assert codes[result.index[0]].tolist() == rest  # equal distances in the order of the labels
+    training_rows = neighbours.find(X, np.zeros(4, dtype=int), 2)  # the very rows, whatever their labels are now
+    np.testing.assert_array_equal(training_rows.self_index, np.arange(4))
 
 
 def test_the_last_search_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

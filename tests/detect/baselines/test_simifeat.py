@@ -11,7 +11,7 @@ from eigenclean.errors import InvalidOption
 
 
 def noisy_digits(rate: float = 0.3, n: int = 1000) -> tuple[Array, Array, Array, Bools]:
-    X, truth = (np.asarray(part)[:n] for part in load_digits(return_X_y=True))
+    X, truth = (np.asarray(array)[:n] for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wrong = rng.random(n) < rate
     return X, np.where(wrong, (truth + rng.integers(1, 10, n)) % 10, truth), truth, wrong
@@ -44,10 +44,10 @@ def test_vote() -> None:
 
 def test_rank() -> None:
     X, y, _, wrong = noisy_digits()
-    own = slow_q(X, y, 10)[np.arange(len(y)), y]
+    given_share = slow_q(X, y, 10)[np.arange(len(y)), y]
     fitted = SimiFeat().fit(X, y)
     verdict = fitted.judge(X, y)
-    np.testing.assert_allclose(verdict.score, np.log(own + 1e-8), atol=1e-5)
+    np.testing.assert_allclose(verdict.score, np.log(given_share + 1e-8), atol=1e-5)
     given = np.bincount(y) / len(y)
     expected = 1 - np.diag(fitted.noise_.transition) * fitted.noise_.prior / given
     np.testing.assert_allclose(fitted.flag_shares_, np.clip(expected, 0.05, 0.95), atol=0.05)
@@ -75,8 +75,8 @@ def test_suggestions_and_new_samples() -> None:
     fitted = SimiFeat().fit(X[:700], y[:700])
     verdict = fitted.judge(X[700:], y[700:])
     assert verdict.flagged[wrong[700:]].mean() > 0.8
-    found = verdict.flagged & wrong[700:]
-    assert (verdict.suggested[found] == truth[700:][found]).mean() > 0.85
+    flagged_wrong = verdict.flagged & wrong[700:]
+    assert (verdict.suggested[flagged_wrong] == truth[700:][flagged_wrong]).mean() > 0.85
 
 
 def test_a_wrong_mode() -> None:

@@ -13,7 +13,7 @@ from eigenclean.errors import InvalidOption
 
 
 def noisy_digits(rate: float = 0.3, n: int = 700) -> tuple[Array, Array, Array, Bools]:
-    X, truth = (np.asarray(part)[:n] for part in load_digits(return_X_y=True))
+    X, truth = (np.asarray(array)[:n] for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wrong = rng.random(n) < rate
     return X, np.where(wrong, (truth + rng.integers(1, 10, n)) % 10, truth), truth, wrong
@@ -83,8 +83,8 @@ def test_noise_is_found_and_named() -> None:
     X, y, truth, wrong = noisy_digits(0.4, n=1500)
     verdict = TopoFilter().judge(X, y)
     assert verdict.flagged[wrong].mean() > 0.95
-    found = verdict.flagged & wrong
-    assert (verdict.suggested[found] == truth[found]).mean() > 0.9
+    flagged_wrong = verdict.flagged & wrong
+    assert (verdict.suggested[flagged_wrong] == truth[flagged_wrong]).mean() > 0.9
 
 
 def test_some_of_the_samples_and_new_ones() -> None:
@@ -92,8 +92,8 @@ def test_some_of_the_samples_and_new_ones() -> None:
     fitted = TopoFilter().fit(X[:500], y[:500])
     whole = fitted.judge(X[:500], y[:500])
     picked = np.random.default_rng(0).permutation(500)[:100]
-    part = fitted.judge(X[picked], y[picked])
-    np.testing.assert_allclose(part.score, whole.score[picked], rtol=1e-6)
+    subset = fitted.judge(X[picked], y[picked])
+    np.testing.assert_allclose(subset.score, whole.score[picked], rtol=1e-6)
     new = fitted.judge(X[500:], y[500:])
     assert new.flagged[wrong[500:]].mean() > 0.9
     assert new.flagged[~wrong[500:]].mean() < 0.5

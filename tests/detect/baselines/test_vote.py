@@ -12,7 +12,7 @@ from eigenclean.errors import EigencleanWarning, InvalidOption
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NOISY = corrupt(Y, "symmetric", 0.2, random_state=1)
 FAST = ("fine-relative", "knn")
 

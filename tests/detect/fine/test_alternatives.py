@@ -12,9 +12,9 @@ def test_alternatives_are_the_best_others_in_order(k: int) -> None:
     rng = np.random.default_rng(k)
     scores, codes = rng.random((50, k)), rng.integers(k, size=50)
     alternatives, alternative_scores = top_alternatives(scores.copy(), codes)
-    for row, (given, found, found_scores) in enumerate(zip(codes, alternatives, alternative_scores, strict=True)):
+    for row, (given, classes, found_scores) in enumerate(zip(codes, alternatives, alternative_scores, strict=True)):
         others = sorted((j for j in range(k) if j != given), key=lambda j: -scores[row, j])[:N_ALTERNATIVES]
-        assert found.tolist() == others
+        assert classes.tolist() == others
         np.testing.assert_array_equal(found_scores, scores[row, others])
 
 

@@ -54,27 +54,27 @@ def slow_fine(X: Array, y: Array, score: Score) -> tuple[Array, Bools]:
             z = X[i] / np.linalg.norm(X[i]) if score.endswith("cos") else X[i]
             product = float(np.dot(u, z))
             scores[i] = abs(product) if score.startswith("abs") else product**2
-        own = scores[rows, None]
+        of_class = scores[rows, None]
         # scikit-learn starts from one k-means run, which may miss the best split; trying every split does not.
-        ordered = np.sort(own, axis=0)
+        ordered = np.sort(of_class, axis=0)
         parts = min(
             ([ordered[:i], ordered[i:]] for i in range(1, len(ordered))),
-            key=lambda pair: sum(len(part) * float(part.var()) for part in pair),
+            key=lambda pair: sum(len(half) * float(half.var()) for half in pair),
         )
         mixture: Any = GaussianMixture(
             2,
             tol=1e-6,
             max_iter=100,
             random_state=0,
-            weights_init=[len(part) / len(own) for part in parts],
-            means_init=[part.mean(axis=0) for part in parts],
-            precisions_init=[[[1 / (part.var() + 1e-6)]] for part in parts],
+            weights_init=[len(half) / len(of_class) for half in parts],
+            means_init=[half.mean(axis=0) for half in parts],
+            precisions_init=[[[1 / (half.var() + 1e-6)]] for half in parts],
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            mixture.fit(own)
+            mixture.fit(of_class)
         clean = int(np.argmax(mixture.means_[:, 0]))
-        for i, posterior in zip(rows, mixture.predict_proba(own), strict=True):
+        for i, posterior in zip(rows, mixture.predict_proba(of_class), strict=True):
             kept[i] = posterior[clean] > 0.5
     return scores, kept
 
@@ -159,8 +159,10 @@ class TestAgainstTheSlowLoop:
         verdict = FINE().judge(X, given_labels)
         right = verdict.suggested == y
         assert right[verdict.flagged & wrong].mean() > 0.7
-        found = verdict.flagged & wrong
-        assert roc_auc_score(right[found], verdict.suggested_confidence[found]) > 0.5  # surer where right
+        flagged_wrong = verdict.flagged & wrong
+        assert (
+            roc_auc_score(right[flagged_wrong], verdict.suggested_confidence[flagged_wrong]) > 0.5
+        )  # surer where right
 
 
 @pytest.fixture(scope="module")
@@ -260,9 +262,9 @@ class TestInvariance:
         whole = FINE(cut=RELEASED).judge(X, y)
         for classes in ([0, 1], [3, 7, 9]):
             some = np.isin(y, classes)
-            part = FINE(cut=RELEASED).judge(X[some], y[some])
-            np.testing.assert_allclose(part.score, whole.score[some], rtol=1e-9)
-            np.testing.assert_allclose(part.p_clean, whole.p_clean[some], atol=1e-7)
+            subset = FINE(cut=RELEASED).judge(X[some], y[some])
+            np.testing.assert_allclose(subset.score, whole.score[some], rtol=1e-9)
+            np.testing.assert_allclose(subset.p_clean, whole.p_clean[some], atol=1e-7)
 
 
 class TestTheory:
@@ -342,12 +344,12 @@ class TestSubset:
         rng = np.random.default_rng(0)
         y = np.arange(20_000) % 4
         X = 5 * np.eye(100)[y] + 0.2 * rng.standard_normal((20_000, 100))
-        full, part = FINE().fit(X, y), FINE(subset=0.01).fit(X, y)
-        cosines = np.sum(full.eigenvectors_ * part.eigenvectors_, axis=1)
+        full, sampled = FINE().fit(X, y), FINE(subset=0.01).fit(X, y)
+        cosines = np.sum(full.eigenvectors_ * sampled.eigenvectors_, axis=1)
         assert (cosines > 0.99).all()
         assert (cosines < 1 - 1e-9).all()
-        np.testing.assert_array_equal(part.n_samples_per_class_, full.n_samples_per_class_)
-        assert len(part.score_samples(X, y)) == 20_000
+        np.testing.assert_array_equal(sampled.n_samples_per_class_, full.n_samples_per_class_)
+        assert len(sampled.score_samples(X, y)) == 20_000
 
     def test_seeded(self) -> None:
         X, y, _ = noisy_digits()
@@ -359,9 +361,9 @@ class TestSubset:
         X, y, _ = noisy_digits()
         fine = FINE(subset=1e-9).fit(X, y)
         for k in range(10):  # a combination of two rows of the class
-            own = X[y == k]
+            of_class = X[y == k]
             value = fine.eigenvalues_[k]
-            assert value <= np.sort(np.sum(own**2, axis=1))[-2:].sum() + 1e-6
+            assert value <= np.sort(np.sum(of_class**2, axis=1))[-2:].sum() + 1e-6
         np.testing.assert_allclose(FINE(subset=1.0).fit(X, y).eigenvectors_, FINE().fit(X, y).eigenvectors_)
 
 

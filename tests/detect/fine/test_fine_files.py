@@ -15,7 +15,7 @@ from eigenclean.errors import InvalidData, InvalidOption
 
 pytest.importorskip("safetensors", reason="moments are saved with eigenclean[dask]")
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NAMES = np.array([f"digit {i}" for i in range(10)])[Y]
 
 

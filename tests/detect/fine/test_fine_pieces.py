@@ -25,7 +25,7 @@ def one_thread() -> Iterator[None]:
 
 
 def data(dtype: Any = np.float64, *, names: bool = False) -> tuple[Array, Array]:
-    X, y = (np.asarray(part) for part in load_digits(return_X_y=True))
+    X, y = (np.asarray(array) for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     y = np.where(rng.random(len(y)) < 0.3, rng.integers(0, 10, len(y)), y)
     X = np.hstack([X, np.sqrt(X)[:, ::2]])  # 96 columns: the iterative eigensolver
@@ -139,13 +139,13 @@ def test_moments_of_large_data_are_kept_only_when_asked() -> None:
     sentence = (
         "merge needs the class moments, which fit does not keep for large data; use partial_fit on the pieces"
     )
-    for one, other in (
+    for first, other in (
         (FINE().fit(X, y), FINE().fit(X, y)),
         (FINE(keep_moments=False).fit(X[:, :9], y), FINE().fit(X[:, :9], y)),
         (FINE().fit(X[:, :9], y), FINE(keep_moments=False).fit(X[:, :9], y)),
     ):
         with pytest.raises(InvalidOption, match=sentence):
-            one.merge(other)
+            first.merge(other)
     kept = FINE(keep_moments=True).fit(X[:, :500], y).merge(FINE(keep_moments=True).fit(X[:, :500], y))
     np.testing.assert_array_equal(kept.n_samples_per_class_, [300, 300])
 

@@ -14,7 +14,7 @@ from eigenclean.errors import InvalidOption
 
 
 def noisy_digits(rate: float = 0.3) -> tuple[Array, Array, Array, Bools]:
-    X, truth = (np.asarray(part) for part in load_digits(return_X_y=True))
+    X, truth = (np.asarray(array) for array in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wrong = rng.random(len(truth)) < rate
     return X, np.where(wrong, (truth + rng.integers(1, 10, len(truth))) % 10, truth), truth, wrong
@@ -42,16 +42,16 @@ def test_the_line_holds_at_any_noise(rate: float) -> None:
     assert verdict.flagged[~wrong].mean() < 0.2
     if rate:
         assert verdict.flagged[wrong].mean() > 0.9
-        found = verdict.flagged & wrong
-        assert (verdict.suggested[found] == truth[found]).mean() > 0.8
+        flagged_wrong = verdict.flagged & wrong
+        assert (verdict.suggested[flagged_wrong] == truth[flagged_wrong]).mean() > 0.8
 
 
 def test_pieces_add_up() -> None:
     X, y, _, _ = noisy_digits()
     whole = FINERelative().fit(X, y)
     pieces = FINERelative()
-    for part in np.array_split(np.arange(len(y)), 3):
-        pieces.partial_fit(X[part], y[part])
+    for rows in np.array_split(np.arange(len(y)), 3):
+        pieces.partial_fit(X[rows], y[rows])
     np.testing.assert_allclose(pieces.score_samples(X, y), whole.score_samples(X, y), atol=1e-7)
     np.testing.assert_array_equal(pieces.fit_cut(X, y).judge(X, y).flagged, whole.judge(X, y).flagged)
 

@@ -59,11 +59,13 @@ def test_scores_of_a_fold_do_not_depend_on_its_labels() -> None:
 def test_rows_of_weight_zero_do_not_count_and_double_weight_counts_twice() -> None:
     g, codes, folds = distorted_scores(600)
     weight = np.where(np.arange(600) < 300, 0.0, 1.0)
-    part = ClassCalibration.fit(g[300:], codes[300:], folds[300:], FOLDS)
-    assert (part.scales != 1.0).all()
-    np.testing.assert_allclose(ClassCalibration.fit(g, codes, folds, FOLDS, weight).scales, part.scales, atol=1e-4)
+    subset = ClassCalibration.fit(g[300:], codes[300:], folds[300:], FOLDS)
+    assert (subset.scales != 1.0).all()
+    np.testing.assert_allclose(
+        ClassCalibration.fit(g, codes, folds, FOLDS, weight).scales, subset.scales, atol=1e-4
+    )
     twice = ClassCalibration.fit(g, codes, folds, FOLDS, weight * 2)
-    np.testing.assert_allclose(twice.scales, part.scales, atol=1e-4)
+    np.testing.assert_allclose(twice.scales, subset.scales, atol=1e-4)
 
 
 @pytest.mark.parametrize("codes", [np.array([0, 1, 2]), np.array([0, 0, 0])])

@@ -19,8 +19,8 @@ BY_GIVEN = np.argsort(GIVEN, kind="stable")
 
 def in_blocks(order: Ints, sizes: list[int]) -> CandidateBlocks:
     parts = np.split(order, np.cumsum(sizes)[:-1])
-    sample = RowSample.of(LocalBlocks.of([HASHES[part] for part in parts]), N)
-    tables = [Candidates.from_tables([VALUES[part]], GIVEN[part], is_partial=len(sizes) > 1) for part in parts]
+    sample = RowSample.of(LocalBlocks.of([HASHES[block] for block in parts]), N)
+    tables = [Candidates.from_tables([VALUES[block]], GIVEN[block], is_partial=len(sizes) > 1) for block in parts]
     return CandidateBlocks(LocalBlocks.of(tables), N, K, sample)
 
 
@@ -30,8 +30,8 @@ def test_a_subsample_holds_the_rows_with_the_lowest_hashes(sizes: list[int]) -> 
     subsample = in_blocks(order, sizes).subsample(50)
     assert len(subsample) == 50 and len(subsample.blocks) == 1
     expected = VALUES[np.argsort(HASHES)[:50]]
-    found = subsample.blocks.first().values[0].T
-    np.testing.assert_array_equal(np.sort(found[:, 0]), np.sort(expected[:, 0]))
+    result = subsample.blocks.first().values[0].T
+    np.testing.assert_array_equal(np.sort(result[:, 0]), np.sort(expected[:, 0]))
 
 
 def test_subsamples_are_nested() -> None:
@@ -94,7 +94,7 @@ def test_sums_over_pairs_of_sorted_rows_are_those_of_rows_in_any_order(
     given = np.where(GIVEN == 1, 3, GIVEN)  # no label of class 1
     whole = Candidates.from_tables([np.hstack([VALUES, VALUES[:, :1]])], given)
     expected = whole.sum_per_pair(whole.values[0])
-    found = [chunk.sum_per_pair(chunk.values[0]) for chunk in whole.by_given().chunks()]
-    assert len(found) == -(-N // chunk_rows)
-    np.testing.assert_array_equal(found[0].keys, expected.keys)
-    np.testing.assert_allclose(sum(each.counts for each in found), expected.counts, atol=1e-12)
+    result = [chunk.sum_per_pair(chunk.values[0]) for chunk in whole.by_given().chunks()]
+    assert len(result) == -(-N // chunk_rows)
+    np.testing.assert_array_equal(result[0].keys, expected.keys)
+    np.testing.assert_allclose(sum(each.counts for each in result), expected.counts, atol=1e-12)

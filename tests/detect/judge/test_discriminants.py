@@ -18,7 +18,7 @@ from eigenclean.detect.judge.discriminants import Discriminants, DiscriminantSol
 from eigenclean.detect.judge.judge import Judge
 from eigenclean.detect.judge.unit_rows import RowNormalizer, UnitRows, scan_block
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 
 
 def one_hot(codes: Ints, k: int) -> Array:
@@ -137,13 +137,13 @@ class TestDiscriminants:
         rows = UnitRows.of(X, content_folds(X, 3))
         Z, other = directions(rows), rows.folds != 1
         solver, (sums, counts) = solver_of(rows, Y, 10, 3)
-        found = solver.solve(shrinkage, sums, counts).directions[1]
+        result = solver.solve(shrinkage, sums, counts).directions[1]
         second = Z[other].T @ Z[other] / other.sum()
         means = np.stack([Z[other & (k == Y)].mean(axis=0) for k in range(10)])
         share = np.bincount(Y[other]) / other.sum()
         ridge = shrinkage * np.trace(second) / Z.shape[1] * np.eye(Z.shape[1])
         within = (1 - shrinkage) * (second - (means.T * share) @ means) + ridge
-        np.testing.assert_allclose(found, np.linalg.solve(within, means.T).T, rtol=2e-3, atol=2e-2)
+        np.testing.assert_allclose(result, np.linalg.solve(within, means.T).T, rtol=2e-3, atol=2e-2)
 
     def test_more_classes_than_columns(self) -> None:
         """Then the covariance is factored anew; the same numbers come out."""

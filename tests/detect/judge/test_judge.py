@@ -12,8 +12,8 @@ from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
 from eigenclean.scale.stream import judge_stream
 
-X, Y = (np.asarray(part) for part in load_digits(return_X_y=True))
-WINE, KINDS = (np.asarray(part) for part in load_wine(return_X_y=True))
+X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
+WINE, KINDS = (np.asarray(array) for array in load_wine(return_X_y=True))
 NOISY = corrupt(KINDS, "symmetric", 0.2, random_state=0)
 ALL = "linear,kernel,neighbours,trees"
 
@@ -112,7 +112,7 @@ def test_every_view_judges_and_judges_again(views: str) -> None:
     np.testing.assert_array_equal(again.flagged, verdict.flagged)
     assert again.made_by == verdict.made_by
 
-    parts = [twice.p_clean(WINE[part], NOISY.labels[part]) for part in (slice(0, 33), slice(33, None))]
+    parts = [twice.p_clean(WINE[rows], NOISY.labels[rows]) for rows in (slice(0, 33), slice(33, None))]
     np.testing.assert_allclose(np.concatenate(parts), verdict.p_clean, atol=1e-4)
 
 

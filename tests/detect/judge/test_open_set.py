@@ -111,9 +111,9 @@ def test_new_rows_of_the_same_kind_are_none_too(judge: Judge) -> None:
     centres = 4.0 * rng.standard_normal((N_CLASSES + 2, 10))  # as in `blobs`
     y = np.repeat(np.arange(N_CLASSES + 2), 20)
     X = centres[y] + np.random.default_rng(5).standard_normal((len(y), 10))
-    found = judge.judge(X, y % N_CLASSES).is_none
-    assert found[y >= N_CLASSES].mean() >= 0.9
-    assert found[y < N_CLASSES].mean() <= 0.02
+    result = judge.judge(X, y % N_CLASSES).is_none
+    assert result[y >= N_CLASSES].mean() >= 0.9
+    assert result[y < N_CLASSES].mean() <= 0.02
 
 
 def test_the_order_of_rows_and_the_names_of_classes_do_not_matter(

@@ -102,7 +102,7 @@ class TestNoLeak:
         folds = content_folds(features, FOLDS)
         whole = fitted.scores(features, folds)
         assert whole.nested is None and whole.table.dtype == np.float32
-        pieces = [fitted.scores(features[part], folds[part]).table for part in (slice(0, 1), slice(1, 50))]
+        pieces = [fitted.scores(features[piece], folds[piece]).table for piece in (slice(0, 1), slice(1, 50))]
         np.testing.assert_allclose(np.concatenate(pieces), whole.table, atol=1e-6)
 
     def test_a_class_that_no_other_fold_has(self, view: type[FixedView]) -> None:

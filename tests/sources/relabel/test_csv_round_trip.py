@@ -74,9 +74,11 @@ def tables(draw: Any) -> tuple[bytes, str, dict[int, str], int]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(made=tables())
-def test_any_file(made: tuple[bytes, str, dict[int, str], int], tmp_path_factory: pytest.TempPathFactory) -> None:
-    content, delimiter, changes, place = made
+@given(example=tables())
+def test_any_file(
+    example: tuple[bytes, str, dict[int, str], int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    content, delimiter, changes, place = example
     path = tmp_path_factory.mktemp("csv") / ("x.csv" if delimiter == "," else "x.tsv")
     path.write_bytes(content)
     names: dict[str, Any] = {"label_column": "label", "feature_columns": "f"}

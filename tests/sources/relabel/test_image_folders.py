@@ -42,8 +42,8 @@ def test_images_move_and_come_back(tmp_path: Path) -> None:
     root = folder_at(tmp_path)
     before = contents(root)
     patch = patch_of(root, {"a/1.png": "b", "a/deep/3.png": "b", "b/2.png": "new"})
-    made = apply_patch(open_source(root), patch, root, root)
-    assert made["changed"] == 3
+    applied = apply_patch(open_source(root), patch, root, root)
+    assert applied["changed"] == 3
     after = contents(root)
     # b/1.png is there already, so the one that comes says where from.
     assert sorted(after) == ["a/2.png", "b/1.from-a.png", "b/1.png", "b/deep/3.png", "c/1.png", "new/2.png"]

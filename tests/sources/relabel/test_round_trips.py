@@ -41,7 +41,7 @@ def patch_for(source: Source, changes: dict[int, Any], **others: int) -> Patch:
 
 
 def table(labels: Any) -> pa.Table:
-    made = pa.table(
+    columns = pa.table(
         {
             "f": pa.array(np.arange(2.0 * N).reshape(N, 2).tolist(), pa.list_(pa.float32(), 2)),
             "label": labels,
@@ -49,8 +49,8 @@ def table(labels: Any) -> pa.Table:
             "key": [f"k{row}" for row in range(N)],
         }
     )
-    fields = [one.with_metadata({"unit": "cm"}) if one.name == "key" else one for one in made.schema]
-    return made.cast(pa.schema(fields, metadata={"made by": "a test"}))
+    fields = [field.with_metadata({"unit": "cm"}) if field.name == "key" else field for field in columns.schema]
+    return columns.cast(pa.schema(fields, metadata={"made by": "a test"}))
 
 
 def columns_of(kind: str, rng: np.random.Generator) -> tuple[Any, list[Any]]:
@@ -69,17 +69,17 @@ def columns_of(kind: str, rng: np.random.Generator) -> tuple[Any, list[Any]]:
     ]
 
 
-def write_parquet(path: Path, made: pa.Table) -> None:
-    pq.write_table(made, path, row_group_size=3, compression={"f": "zstd", "label": "none", "key": "gzip"})
+def write_parquet(path: Path, written: pa.Table) -> None:
+    pq.write_table(written, path, row_group_size=3, compression={"f": "zstd", "label": "none", "key": "gzip"})
 
 
-def write_feather(path: Path, made: pa.Table) -> None:
-    pyarrow.feather.write_feather(made, str(path), chunksize=4)
+def write_feather(path: Path, written: pa.Table) -> None:
+    pyarrow.feather.write_feather(written, str(path), chunksize=4)
 
 
-def write_stream(path: Path, made: pa.Table) -> None:
-    with pa.ipc.new_stream(str(path), made.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(made, max_chunksize=4)
+def write_stream(path: Path, written: pa.Table) -> None:
+    with pa.ipc.new_stream(str(path), written.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(written, max_chunksize=4)
 
 
 def read_table(path: Path) -> pa.Table:
@@ -110,11 +110,11 @@ def test_tables(name: str, kind: str, seed: int, data: Any, tmp_path_factory: py
     WRITERS[name](path, table(column))
     source, content, table_before = open_source(path, id_column="key"), path.read_bytes(), read_table(path)
     rows = data.draw(st.sets(st.integers(0, N - 1), min_size=1))
-    others = {row: [one for one in choices if one != source.labels[row].item()] for row in rows}
+    others = {row: [choice for choice in choices if choice != source.labels[row].item()] for row in rows}
     changes = {row: data.draw(st.sampled_from(some)) for row, some in others.items()}
     patch = patch_for(source, changes)
-    made = apply_patch(source, patch, path, path)
-    assert made["changed"] == len(changes) and made["already"] == 0
+    applied = apply_patch(source, patch, path, path)
+    assert applied["changed"] == len(changes) and applied["already"] == 0
     between = read_table(path)
     expected = source.labels.tolist()
     for row, new in changes.items():
@@ -135,10 +135,12 @@ def test_tables(name: str, kind: str, seed: int, data: Any, tmp_path_factory: py
 
 def test_parquet_keeps_groups_compression_and_metadata(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    made = table(pa.array(["cat", "dog"] * 3 + ["cat"]))
-    with pq.ParquetWriter(path, made.schema, version="1.0", compression="brotli", write_statistics=False) as writer:
-        writer.write_table(made.slice(0, 2))
-        writer.write_table(made.slice(2))
+    written = table(pa.array(["cat", "dog"] * 3 + ["cat"]))
+    with pq.ParquetWriter(
+        path, written.schema, version="1.0", compression="brotli", write_statistics=False
+    ) as writer:
+        writer.write_table(written.slice(0, 2))
+        writer.write_table(written.slice(2))
         writer.add_key_value_metadata({"late": "words"})
     before = pq.ParquetFile(path).metadata
     source = open_source(path)
@@ -146,20 +148,20 @@ def test_parquet_keeps_groups_compression_and_metadata(tmp_path: Path) -> None:
     after = pq.ParquetFile(tmp_path / "y.parquet").metadata
     assert after.metadata == before.metadata and after.format_version == before.format_version
     for number in range(before.num_row_groups):
-        one, other = before.row_group(number), after.row_group(number)
-        assert (one.num_rows, one.num_columns) == (other.num_rows, other.num_columns)
-        for place in range(one.num_columns):
-            assert one.column(place).compression == other.column(place).compression == "BROTLI"
+        first, other = before.row_group(number), after.row_group(number)
+        assert (first.num_rows, first.num_columns) == (other.num_rows, other.num_columns)
+        for place in range(first.num_columns):
+            assert first.column(place).compression == other.column(place).compression == "BROTLI"
             assert not other.column(place).is_stats_set
 
 
 def test_parquet_without_arrow_schema_and_with_class_numbers(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     features = {"info": {"features": {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}}}
-    made = pa.table({"f": [1.0, 2.0, 3.0], "label": [0, 1, 0]}).replace_schema_metadata(
+    written = pa.table({"f": [1.0, 2.0, 3.0], "label": [0, 1, 0]}).replace_schema_metadata(
         {"huggingface": json.dumps(features)}
     )
-    pq.write_table(made, path)
+    pq.write_table(written, path)
     source = open_source(path)
     assert source.labels.tolist() == ["cat", "dog", "cat"]
     content = path.read_bytes()
@@ -201,7 +203,7 @@ def test_archives(labels: Array, compressed: bool, data: Any, tmp_path_factory: 
     known: dict[str, list[Any]] = {"U": [*WORDS, "a much longer label"], "b": [True, False]}
     choices = known.get(source.labels.dtype.kind, [0, 1, 2])
     rows = data.draw(st.sets(st.integers(0, N - 1), min_size=1))
-    options = {row: [one for one in choices if one != source.labels[row].item()] for row in rows}
+    options = {row: [choice for choice in choices if choice != source.labels[row].item()] for row in rows}
     changes = {row: data.draw(st.sampled_from(some)) for row, some in options.items()}
     patch = patch_for(source, changes)
     apply_patch(source, patch, path, path)
@@ -282,9 +284,9 @@ def saved_dataset(folder: Path) -> Path:
     state = {"_data_files": [{"filename": name} for name in names], "_fingerprint": "0123456789abcdef"}
     (folder / "state.json").write_text(json.dumps(state))
     for number, name in enumerate(names):
-        part = pa.table({"f": [[1.0 + number], [2.0]], "label": pa.array([0, 1 + number], pa.int64())})
-        with pa.ipc.new_stream(str(folder / name), part.schema) as writer:
-            writer.write_table(part)
+        shard = pa.table({"f": [[1.0 + number], [2.0]], "label": pa.array([0, 1 + number], pa.int64())})
+        with pa.ipc.new_stream(str(folder / name), shard.schema) as writer:
+            writer.write_table(shard)
     return folder
 
 

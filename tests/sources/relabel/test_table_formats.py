@@ -33,8 +33,16 @@ def named_gzip(content: bytes) -> bytes:
     target = io.BytesIO()
     with gzip.GzipFile("x.csv", "wb", fileobj=target, mtime=1e9, compresslevel=6) as file:
         file.write(content)
-    made = target.getvalue()
-    return made[:3] + bytes([made[3] | 4 | 16]) + made[4:10] + b"\x03\0abc" + made[10:16] + b"said\0" + made[16:]
+    packed = target.getvalue()
+    return (
+        packed[:3]
+        + bytes([packed[3] | 4 | 16])
+        + packed[4:10]
+        + b"\x03\0abc"
+        + packed[10:16]
+        + b"said\0"
+        + packed[16:]
+    )
 
 
 LINES = "\n".join(json.dumps(row) for row in ROWS)

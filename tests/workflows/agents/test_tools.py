@@ -25,12 +25,12 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> AgentTools:
     (folder / "data").mkdir()
     frame.to_csv(folder / "data" / "x.csv", index=False)
     (folder / "secret.csv").write_text("a,label\n1,x\n2,y\n")
-    made = AgentTools(folder / "data", folder / "runs")
-    answer = made.audit("x.csv", "first", label_column="species")
+    agent_tools = AgentTools(folder / "data", folder / "runs")
+    answer = agent_tools.audit("x.csv", "first", label_column="species")
     assert answer["n_flagged"] == 4
     assert {record["id"] for record in answer["worst_suspects"][:4]} == {0, 1, 2, 3}
     assert {"cautions", "notes", "report", "classes"} <= set(answer)
-    return made
+    return agent_tools
 
 
 def test_suspects_come_with_their_values(tools: AgentTools) -> None:

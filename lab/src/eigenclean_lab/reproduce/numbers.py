@@ -90,12 +90,12 @@ def read_table(
     >>> read_table("mean 90.3±0.1/0.88 –", ["S20", "S50"], ["acc", "f"])["f"]
     {('mean', 'S20'): Number(mean=0.88, deviation=None)}
     """
-    found: dict[str, dict[Place, Number]] = {figure: {} for figure in figures}
+    numbers: dict[str, dict[Place, Number]] = {figure: {} for figure in figures}
     for line in text.strip().splitlines():
         row, *entries = line.split()
         for column, entry in zip(columns, entries, strict=True):
             for figure, printed in zip(figures, entry.split("/") if entry != "–" else (), strict=False):
                 mean, _, deviation = printed.partition("±")
                 place = (names or {}).get(row, row), column
-                found[figure][place] = Number(float(mean), float(deviation) if deviation else None)
-    return found
+                numbers[figure][place] = Number(float(mean), float(deviation) if deviation else None)
+    return numbers

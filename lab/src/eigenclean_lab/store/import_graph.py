@@ -81,19 +81,19 @@ class ImportGraph:
         parts = [f"{module} {self._source(module).digest}" for module in sorted(self.closure(modules))]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
-    def _resolve(self, found: Import) -> tuple[str, bool] | None:
+    def _resolve(self, imported: Import) -> tuple[str, bool] | None:
         """The module that an import leads to, and whether all of it is meant; None outside the packages."""
-        if found.name is None:
-            return (found.module, True) if found.module in self._files else None
-        inner = f"{found.module}.{found.name}"
+        if imported.name is None:
+            return (imported.module, True) if imported.module in self._files else None
+        inner = f"{imported.module}.{imported.name}"
         if inner in self._files:
             return inner, True
-        if found.module not in self._files:
+        if imported.module not in self._files:
             return None
-        bound = self._source(found.module).bound.get(found.name)
+        bound = self._source(imported.module).bound.get(imported.name)
         if bound is None:
-            return found.module, False
-        return self._resolve(bound) or (found.module, False)
+            return imported.module, False
+        return self._resolve(bound) or (imported.module, False)
 
     def _source(self, module: str) -> Source:
         if module not in self._sources:
@@ -133,7 +133,7 @@ def parse(text: str, module: str = "") -> Source:
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                local.update(found for _, found in _bindings(node, module))
+                local.update(imported for _, imported in _bindings(node, module))
             elif isinstance(node, ast.Name):
                 names.add(node.id)
     listed = {
@@ -143,8 +143,8 @@ def parse(text: str, module: str = "") -> Source:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name)
     }
-    used = {found for name, found in runtime.items() if name in names} | local
-    reexported = {found for name, found in runtime.items() if name not in names and name not in listed}
+    used = {imported for name, imported in runtime.items() if name in names} | local
+    reexported = {imported for name, imported in runtime.items() if name not in names and name not in listed}
     for statement in statements:
         _drop_docstrings(statement)
     code = "\n".join(ast.dump(statement) for statement in statements if not _is_docstring(statement))

@@ -299,11 +299,11 @@ class Judge(BlockDetector):
         margins = AlignmentMargins.fit(
             features, codes, weights, self.classes_, self.n_features_in_, self.feature_exponent_
         )
-        found = float(np.mean(expit(-np.concatenate(list(scores.scores)))))
+        view_noise_rate = float(np.mean(expit(-np.concatenate(list(scores.scores)))))
         rates = [*margins.noise_rates.tolist(), *self.noise_rate_range_]
         self.noise_rate_range_ = min(rates), max(rates)
         self.cautions_ = [*self.cautions_, IN_SAMPLE]
-        if found >= HIDDEN * margins.noise_rates[0]:
+        if view_noise_rate >= HIDDEN * margins.noise_rates[0]:
             return scores
         self._margins, self._overall_transition = margins, margins.transition(codes, len(self.classes_))
         self.view_weights_, self.instance_noise_rate_ = {"alignment": 1.0}, 0.0

@@ -91,7 +91,7 @@ def _measured(test: Any) -> str | None:
     """
     if not isinstance(test, Mapping) or not (_is_number(test.get("n_planted")) and _is_number(test.get("recall"))):
         return None
-    found = (
+    recall = (
         f"Measured on these data: of {plural(int(test['n_planted']), 'label')} made wrong in a copy, "
         f"{percent(test['recall'])} were flagged"
     )
@@ -99,7 +99,7 @@ def _measured(test: Any) -> str | None:
     right = (
         f", and {between(low, high)} of the flags there were right" if _is_number(low) and _is_number(high) else ""
     )
-    return f"{found}{right}. Planted errors are random; real ones may be harder to find."
+    return f"{recall}{right}. Planted errors are random; real ones may be harder to find."
 
 
 class _Decided(NamedTuple):

@@ -123,7 +123,7 @@ def _cells(content: bytes, letters: str) -> dict[int, _Cell]:
     """The cells of a column by the number of their row."""
     parser = expat.ParserCreate()
     parser.ordered_attributes = True
-    found: dict[int, _Cell] = {}
+    cells: dict[int, _Cell] = {}
     state: dict[str, Any] = {"row": 0, "column": 0, "cell": None}
 
     def start(tag: str, attributes: list[str]) -> None:
@@ -136,7 +136,7 @@ def _cells(content: bytes, letters: str) -> dict[int, _Cell]:
             state["column"] = _column_number(place) + 1
             state["cell"] = None
             if place == letters:
-                state["cell"] = found[state["row"]] = _Cell(tag, values, parser.CurrentByteIndex)
+                state["cell"] = cells[state["row"]] = _Cell(tag, values, parser.CurrentByteIndex)
         elif name == "f" and state["cell"] is not None:
             state["cell"].has_formula = True
 
@@ -161,7 +161,7 @@ def _cells(content: bytes, letters: str) -> dict[int, _Cell]:
     parser.Parse(content, True)
     if not content[:100].lstrip(b"\xef\xbb\xbf").startswith(b"<") or b"utf-16" in content[:100].lower():
         raise ValueError("its sheet is not UTF-8")
-    return found
+    return cells
 
 
 def _first_sheet(archive: zipfile.ZipFile) -> str:

@@ -80,21 +80,21 @@ def object_spans(text: str) -> Iterator[Span]:
 
 def _value_span(text: str, start: int, column: str) -> Span | None:
     """Where the value of a key is in the object that begins at ``start``; of equal keys the last one counts."""
-    found = None
+    span = None
     at = _skip_space(text, start + 1)
     while text[at : at + 1] == '"':
         key, at = scanstring(text, at + 1)
         at = _skip_space(text, _skip_space(text, at) + 1)
         end = _value_end(text, at)
         if key == column:
-            found = at, end
+            span = at, end
         elif text[at] == "{" and column.startswith(f"{key}."):
-            found = _value_span(text, at, column[len(key) + 1 :]) or found
+            span = _value_span(text, at, column[len(key) + 1 :]) or span
         at = _skip_space(text, end)
         if text[at : at + 1] != ",":
             break
         at = _skip_space(text, at + 1)
-    return found
+    return span
 
 
 def _value_end(text: str, start: int) -> int:

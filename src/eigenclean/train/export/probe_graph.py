@@ -36,7 +36,7 @@ def write_probe_graph(model: ProbeModel, classes: Array, path: Path) -> None:
     probabilities = graph.add("Softmax", total, axis=1)
     graph.add("Cast", probabilities, to=onnx.TensorProto.FLOAT, output="probabilities")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    made = helper.make_graph(
+    onnx_graph = helper.make_graph(
         graph.nodes,
         "eigenclean probe",
         [helper.make_tensor_value_info("features", kind, ["n", model.n_columns])],
@@ -44,7 +44,7 @@ def write_probe_graph(model: ProbeModel, classes: Array, path: Path) -> None:
         graph.constants,
     )
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
-    whole = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="eigenclean")
+    whole = helper.make_model(onnx_graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="eigenclean")
     helper.set_model_props(whole, {"classes": json.dumps(classes.tolist(), ensure_ascii=False)})
     path.write_bytes(whole.SerializeToString())
 

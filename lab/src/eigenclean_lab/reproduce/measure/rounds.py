@@ -28,7 +28,7 @@ TRAIN_ACCURACY, TEST_ACCURACY, KEEP_ALL = "train-accuracy", "test-accuracy", "ke
 def measure_rounds(task: Task, seed: int, context: Context) -> Measured:
     """F of the kept labels after each epoch; or an accuracy after each epoch, to read the others by."""
     rounds = trained_rounds(task, seed, context)
-    values = [_value(task, one, seed) for one in rounds]
+    values = [_value(task, each, seed) for each in rounds]
     figures = {f"epoch_{number}": value for number, value in enumerate(values, start=1)}
     figures["last"] = values[-1]
     return Measured(figures, {"f": values}, {"noise_hash": rounds[0].outputs.noise_hash})
@@ -97,16 +97,16 @@ class OutputsAfterEpochs(Callback):
             np.savez(opened, features=features, logits=logits, test_accuracy=record["test_accuracy"])
 
 
-def _value(task: Task, one: Round, seed: int) -> float:
+def _value(task: Task, trained: Round, seed: int) -> float:
     method = task.spec.method
     if method == TRAIN_ACCURACY:
-        return one.train_accuracy
+        return trained.train_accuracy
     if method == TEST_ACCURACY:
-        return one.test_accuracy
+        return trained.test_accuracy
     if method == KEEP_ALL:
-        clean = float(one.outputs.is_clean.mean())
+        clean = float(trained.outputs.is_clean.mean())
         return 2 * clean / (1 + clean)
-    return float(judged(task.spec, one.outputs, seed)["f"])
+    return float(judged(task.spec, trained.outputs, seed)["f"])
 
 
 def _read(file: Path, shared: TrainedFeatures) -> Round:

@@ -99,7 +99,7 @@ def _pictures(figures: Mapping[str, str]) -> list[str]:
 
 
 def _contents() -> list[str]:
-    rows = [f"| [{name}]({FOLDER}/{name}.md) | {one.title} |" for name, one in EXPERIMENTS.items()]
+    rows = [f"| [{name}]({FOLDER}/{name}.md) | {experiment.title} |" for name, experiment in EXPERIMENTS.items()]
     return ["## All tables, figures and theorems", "", "| | |", "|---|---|", *rows, ""]
 
 

@@ -46,9 +46,13 @@ class ClassCalibration:
         index = np.flatnonzero(weights > 0)[:MAX_ROWS]
         if shape[1] > MAX_CLASSES or not len(index):
             return identity
-        g, given, own, shares = log_scores[index], codes[index], folds[index], weights[index]
-        by_class, shared = (cls._cross_fitted(g, given, own, shares, identity, each) for each in (True, False))
-        gain = shares @ (by_class._log_likelihoods(g, given, own) - shared._log_likelihoods(g, given, own))
+        g, given, row_folds, shares = log_scores[index], codes[index], folds[index], weights[index]
+        by_class, shared = (
+            cls._cross_fitted(g, given, row_folds, shares, identity, each) for each in (True, False)
+        )
+        gain = shares @ (
+            by_class._log_likelihoods(g, given, row_folds) - shared._log_likelihoods(g, given, row_folds)
+        )
         return by_class if gain > 0 else identity
 
     @classmethod
