@@ -342,3 +342,18 @@ def test_a_notebook_shows_the_worst_flags_and_escapes_labels() -> None:
     assert html.count("<tr>") == 1 + 10
     assert [f"<tr><td>{row}</td>" in html for row in range(12)] == [True] * 10 + [False] * 2
     assert "15 of 40 labels look wrong" in html
+
+
+def test_ordinary_errors_are_ranked_by_the_probability_of_another_class() -> None:
+    p, p_none = np.array([0.05, 0.02, 0.45, 0.9, 0.1]), np.array([0.9, 0.3, 0.4, 0.0, 0.8])
+    verdict = verdict_of(np.arange(5), score=p, p_clean=p, flagged=p <= 0.5)
+    np.testing.assert_allclose(verdict.other_class_probability, 1 - p)
+    assert verdict.suspects(action="relabel").tolist() == verdict.suspects().tolist() == [1, 0, 4, 2]
+    assert verdict.suspects(action="remove").tolist() == []
+    with_none = verdict_of(np.arange(5), score=p, p_clean=p, flagged=p <= 0.5, none_probability=p_none)
+    np.testing.assert_allclose(with_none.other_class_probability, [0.05, 0.68, 0.15, 0.1, 0.1])
+    assert with_none.suspects().tolist() == [1, 0, 4, 2]  # as before
+    assert with_none.suspects(action="relabel").tolist() == [1, 2]
+    assert with_none.suspects(1, action="remove").tolist() == [0]
+    with pytest.raises(InvalidOption, match=r"action must be one of relabel, remove, got 'relable'; did you mean"):
+        verdict.suspects(action="relable")

@@ -42,6 +42,9 @@ def test_they_are_filtered_and_accepting_removes_them(
     with_none: Review, serving: Callable[[Review], Any], open_page: Callable[..., Any]
 ) -> None:
     page = open_page(serving(with_none).guard.link).page
+    n = len(with_none.suspects)
+    page.locator("#filter-pair").select_option("some")
+    expect(page.locator("#shown")).to_contain_text(f"{n - N_NONE} of ")
     page.locator("#filter-pair").select_option("none")
     expect(page.locator("#shown")).to_contain_text(f"{N_NONE} of ")
     expect(page.locator("#change")).to_contain_text("none of the classes")

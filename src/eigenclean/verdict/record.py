@@ -17,6 +17,7 @@ from eigenclean.arrays import Array, Bools, Floats, Ints, encode_labels
 from eigenclean.errors import EigencleanError, InvalidData
 from eigenclean.extras import require
 from eigenclean.files import json_text, parse_json
+from eigenclean.names import check_name
 from eigenclean.publication import publication, read_together
 from eigenclean.verdict.files import FILE, is_text, write_table, write_verdict
 
@@ -40,6 +41,7 @@ _NONE_COLUMNS = {  # only where some samples belong to none of the classes
 }
 _OPTIONAL_COLUMNS = {**_CONSENSUS_COLUMNS, **_NONE_COLUMNS}
 _COMPUTED = ("rank", "suggested_action")  # from the other columns
+_ACTIONS = _RELABEL, _REMOVE = ("relabel", "remove")  # for flagged labels
 NONE_THRESHOLD = 0.5  # of P(none), above which the suggestion is to remove the sample
 _OLD_COLUMNS = {"alignment": "score"}  # name up to version 0.1: name since
 _METADATA = b"eigenclean"
@@ -175,10 +177,22 @@ class Verdict:
         return int(np.count_nonzero(self.is_none))
 
     @property
+    def other_class_probability(self) -> Floats:
+        """P(the sample belongs to another class than the given one) = 1 − P(right) − P(none).
+
+        Ordinary errors, which another label corrects, are best ranked by it. Without samples of no class it is
+        1 − P(right).
+        """
+        wrong = 1.0 - np.asarray(self.p_clean)
+        if self.none_probability is None:
+            return wrong
+        return np.asarray(np.maximum(wrong - self.none_probability, 0.0))
+
+    @property
     def suggested_action(self) -> Array:
         """What to do with each sample: "keep", "relabel" (with the suggested label) or "remove"."""
-        action = np.where(self.flagged, "relabel", "keep")
-        action[np.asarray(self.flagged, dtype=bool) & self.is_none] = "remove"
+        action = np.where(self.flagged, _RELABEL, "keep")
+        action[np.asarray(self.flagged, dtype=bool) & self.is_none] = _REMOVE
         return action
 
     @property
@@ -191,10 +205,21 @@ class Verdict:
         """1 for the worst label, n for the best; the raw score breaks ties of the probability."""
         return ranks(self.p_clean, self.score)
 
-    def suspects(self, most: int | None = None) -> Ints:
-        """Row numbers of the flagged labels, worst first."""
+    def suspects(self, most: int | None = None, *, action: str | None = None) -> Ints:
+        """Row numbers of the flagged labels, worst first.
+
+        With the ``action`` "relabel" only those of samples that have a class, the highest P(another class) first;
+        with "remove" only those of samples that have none, the highest P(none) first.
+        """
         rows = np.flatnonzero(self.flagged)
-        return rows[np.argsort(self.rank[rows])][:most]
+        rows = rows[np.argsort(self.rank[rows])]
+        if action is not None:
+            check_name(action, _ACTIONS, by="suspects", what="action")
+            rows = rows[self.is_none[rows] == (action == _REMOVE)]
+            p = self.none_probability if action == _REMOVE else self.other_class_probability
+            if p is not None:
+                rows = rows[np.argsort(-p[rows], kind="stable")]
+        return rows[:most]
 
     def most_doubtful(self, most: int = 20) -> Ints:
         """Row numbers of the labels with the lowest P(right), worst first, whether they are flagged or not."""

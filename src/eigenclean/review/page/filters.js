@@ -10,7 +10,8 @@ export function setUpFilters(model) {
     : []);
   byId("filter-pair").append(
     make("option", { value: "" }, "All labels"),
-    ...(none ? [make("option", { value: "none" }, `None of the classes · ${count(none)}`)] : []),
+    ...(none ? [make("option", { value: "none" }, `None of the classes · ${count(none)}`),
+      make("option", { value: "some" }, `One of the classes · ${count(model.n - none)}`)] : []),
     ...options("Labelled → looks like", both, "both", (key) => key.split(":").map(short).join(" → ")),
     ...options("Labelled", given, "given", short),
     ...options("Looks like", suggested, "suggested", short),

@@ -108,6 +108,7 @@ export class Model extends EventTarget {
       if (kind === "both" && (this.given[i] !== Number(given) || this.suggested[i] !== Number(suggested))) continue;
       if (kind === "given" && this.given[i] !== Number(given)) continue;
       if (kind === "none" && this.suggested[i] !== NO_CLASS) continue;
+      if (kind === "some" && this.suggested[i] === NO_CLASS) continue;
       if (kind === "suggested" && this.suggested[i] !== Number(given)) continue;
       if (codes !== null && codes[i] !== code) continue;
       if (inside !== null && inside[i] !== 1) continue;
