@@ -64,9 +64,10 @@ browser:
 	  echo "The browser tests need chromium or google-chrome: please install one." >&2; exit 1; }
 
 # Three workers with one BLAS thread each: on two cores more threads only wait for each other, but some tests wait
-# for a browser or a process.
+# for a browser or a process. OpenMP threads that wait must sleep: by default they spin, and on busy cores the training
+# of a small network then takes ten times as long.
 # Files with long tests come first (conftest.py), or one worker would end long after the others.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The checks use one core for a minute: they run beside the first tests.
 test: setup browser

@@ -31,8 +31,8 @@ def base_dependencies(name: str = "eigenclean") -> set[str]:
 def environment(folder: Path, *options: str) -> Path:
     """The bin folder of a fresh environment into which eigenclean was installed."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = [folder / "bin" / "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
-    subprocess.run([*pip, *options, ROOT], check=True)
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+    subprocess.run([*pip, *options, str(ROOT)], check=True)
     return folder / "bin"
 
 

@@ -7,6 +7,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,12 @@ from eigenclean.arrays import Array, Bools
 from eigenclean.detect import DETECTORS, Detector
 from eigenclean.errors import EigencleanWarning, InvalidData, InvalidOption
 
+digits = cache(load_digits)  # reading the file takes as long as many a check
+
 
 def noisy_digits(rate: float = 0.3, n: int = 400) -> tuple[Array, Array, Bools]:
-    """Features, given labels, and which labels are wrong."""
-    X, y = (np.asarray(part)[:n] for part in load_digits(return_X_y=True))
+    """Features, given labels, and which labels are wrong; new arrays, which a check may change."""
+    X, y = (np.array(values[:n]) for values in digits(return_X_y=True))
     rng = np.random.default_rng(0)
     wrong = rng.random(n) < rate
     return X, np.where(wrong, (y + rng.integers(1, 10, n)) % 10, y), wrong

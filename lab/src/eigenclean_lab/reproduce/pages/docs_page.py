@@ -1,6 +1,7 @@
 """The pages "The executable paper" of the documentation, written from the committed results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from eigenclean.files import write_text
@@ -36,6 +37,7 @@ over seeds. Rows `judge`, `j-coteaching`, `j-dividemix` and `probe` are methods 
 and columns C10N are CIFAR-10 with the labels that people gave (CIFAR-10N).
 """
 _SHOWN = (PAPER, MEDIUM, SMALL)
+Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when called, which takes a second each
 FRONT, FOLDER = "paper.md", "paper"
 _FRONT_FIGURES = ("table1", "fig3c", "fig5")
 AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
@@ -59,9 +61,9 @@ measures each alone. Not implemented, and why:
 """
 
 
-def docs_pages(results: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Markdown by the name of its page, the front page first, and the figures by the name of their file."""
-    figures: dict[str, str] = {}
+def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
+    """Markdown by the name of its page, the front page first, and the figures."""
+    figures: Figures = {}
     sections: dict[str, str] = {}
     stated: dict[str, list[tuple[str, Claim]]] = {MEDIUM.name: [], SMALL.name: []}
     cells = {profile.name: paper_store(results, profile).read() for profile in _SHOWN}
@@ -83,14 +85,14 @@ def write_docs_pages(results: Path, docs: Path) -> list[Path]:
     """Write ``paper.md``, a page for each experiment in ``paper/`` and figures in ``img/``; return the files."""
     pages, figures = docs_pages(results)
     files = {**{docs / name: text for name, text in pages.items()},
-             **{docs / "img" / name: figure for name, figure in figures.items()}}  # fmt: skip
+             **{docs / "img" / name: figure() for name, figure in figures.items()}}  # fmt: skip
     (docs / FOLDER).mkdir(exist_ok=True)
     for path, content in files.items():
         write_text(path, content)
     return list(files)
 
 
-def _pictures(figures: Mapping[str, str]) -> list[str]:
+def _pictures(figures: Mapping[str, object]) -> list[str]:
     """The figures that the front page shows, as far as they were drawn."""
     shown = [f"![{EXPERIMENTS[name].title}](img/paper_{name}.svg)\n\n*{EXPERIMENTS[name].title}: "
              f"[{name}]({FOLDER}/{name}.md), profile `small`.*\n" for name in _FRONT_FIGURES
@@ -143,7 +145,7 @@ def _mark(claim: Claim) -> str:
     return claim.verdict if any(claim.holds_in) else f"**{claim.verdict}**"
 
 
-def _section(tables: dict[str, Table], figures: dict[str, str]) -> list[str]:
+def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
     experiment = tables[SMALL.name].experiment
     back = f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
     out = [f"# {experiment.name}: {experiment.title}", "", back, ""]
@@ -160,14 +162,12 @@ def _section(tables: dict[str, Table], figures: dict[str, str]) -> list[str]:
     return out
 
 
-def _profile_section(table: Table, profile: Profile, figures: dict[str, str]) -> list[str]:
+def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[str]:
     here = "; ".join(f"{name}: {description}" for name, description in stand_ins(table, profile))
     out = [f"Profile `{profile.name}`{f' ({here})' if here else ''}:", ""]
-    figure = draw(table)
-    if figure:
-        name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
-        figures[name] = figure
-        out += [f"![{table.experiment.title}](../img/{name})", ""]
+    name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
+    figures[name] = partial(draw, table)
+    out += [f"![{table.experiment.title}](../img/{name})", ""]
     heads = header(table)
     named = [": ".join(filter(None, head)) for head in heads]
     out += ["| | " + " | ".join(named[1:]) + " |", "|---" * len(heads) + "|"]
