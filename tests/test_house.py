@@ -1,7 +1,10 @@
-"""House rules that no linter knows: how long files are, how full folders are, and which words are not used."""
+"""House rules that no linter knows: lengths of files, sizes of folders, old words, and one name for one thing."""
 
+import ast
 import re
+import statistics
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ SOURCES = sorted(path for folder in ("src", "lab/src", "attacks", "walk") for pa
 TEXTS = sorted(
     path
     for folder in ("src", "lab/src", "docs", "examples")
-    for pattern in ("*.py", "*.md", "*.html", "*.js")
+    for pattern in ("*.py", "*.md", "*.html", "*.js", "*.css")
     for path in (ROOT / folder).rglob(pattern)
 ) + [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")]
 
@@ -30,6 +33,18 @@ OLD_WORDS = {
     "yardstick": "baseline, reference",
     "ahead": "prefetched",
 }
+# Names of variables that say nothing about what they hold.
+EMPTY_NAMES = {"one", "own", "found", "made"}
+
+
+@cache
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(text(path))
 
 
 def relative(path: Path) -> str:
@@ -37,7 +52,7 @@ def relative(path: Path) -> str:
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
-    lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    lengths = {relative(path): len(text(path).splitlines()) for path in SOURCES}
     assert {name: n for name, n in lengths.items() if n > 400} == {}
 
 
@@ -46,13 +61,40 @@ def test_no_folder_has_more_than_20_modules() -> None:
     assert {folder: n for folder, n in modules.items() if n > 20} == {}
 
 
+@pytest.mark.parametrize("package", ["src", "lab/src"])
+def test_the_median_file_is_one_idea_and_not_one_function(package: str) -> None:
+    lengths = [len(text(path).splitlines()) for path in (ROOT / package).rglob("*.py")]
+    assert 85 <= statistics.median(lengths) <= 160
+
+
+@pytest.mark.parametrize("package", ["src", "lab/src"])
+def test_a_class_name_has_one_meaning_in_a_package(package: str) -> None:
+    files: dict[str, list[str]] = {}
+    for path in (ROOT / package).rglob("*.py"):
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files.setdefault(node.name, []).append(relative(path))
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
+
+
 @pytest.mark.parametrize("word", OLD_WORDS)
 def test_an_old_word_is_not_used(word: str) -> None:
     whole = re.compile(rf"\b{word}\b")
-    used = [relative(path) for path in SOURCES if whole.search(path.read_text(encoding="utf-8"))]
+    used = [relative(path) for path in {*SOURCES, *TEXTS} if whole.search(text(path))]
     assert used == [], f"write {OLD_WORDS[word]}"
+
+
+def test_variables_say_what_they_hold() -> None:
+    used = []
+    for path in SOURCES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.arg) and node.arg in EMPTY_NAMES:
+                used.append(f"{relative(path)}:{node.lineno} {node.arg}")
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in EMPTY_NAMES:
+                used.append(f"{relative(path)}:{node.lineno} {node.id}")
+    assert used == []
 
 
 def test_nothing_that_users_read_names_a_folder_of_one_machine() -> None:
     private = re.compile(r"\.\./\w+/data\b|(?<![\w.])/(?:root|Users)/")
-    assert [relative(path) for path in TEXTS if private.search(path.read_text(encoding="utf-8"))] == []
+    assert [relative(path) for path in TEXTS if private.search(text(path))] == []

@@ -46,8 +46,8 @@ def thousands(number: float) -> str:
     [
         f"linear discriminants of {selection.FOURIER_FEATURES} random Fourier features",
         f"among the {neighbours.N_NEIGHBOURS} nearest rows |",
-        f"nearest rows | in memory, up to {thousands(neighbours.Neighbours.max_rows)} rows |",
-        f"up to {thousands(trees.Trees.max_rows)} rows and {trees.Trees.max_columns} columns",
+        f"nearest rows | in memory, up to {thousands(neighbours.NeighbourView.max_rows)} rows |",
+        f"up to {thousands(trees.TreeView.max_rows)} rows and {trees.TreeView.max_columns} columns",
         f"bandwidth is {listed(selection.BANDWIDTHS, 'or')} times",
         f"A sample of {selection.SAMPLE_ROWS} rows",
         f"more than {neighbours.MAX_DIMENSIONS} columns are projected",

@@ -7,14 +7,14 @@ import pytest
 
 from eigenclean.arrays import Array
 from eigenclean.sample_map import MAX_POINTS, choose_rows, encode, place_rows
-from eigenclean.sample_map.projection import Axes, to_unit_square
+from eigenclean.sample_map.projection import PrincipalAxes, to_unit_square
 
 
 @pytest.mark.parametrize("shape", [(200, 30), (40, 300), (50, 3)])
 def test_axes_are_those_of_a_full_decomposition(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
     block = rng.standard_normal(shape) @ np.diag(0.8 ** np.arange(shape[1])) + 0.3
-    axes = Axes.fit(block)
+    axes = PrincipalAxes.fit(block)
     points = to_unit_square(axes.place(block))
     unit = block / np.linalg.norm(block, axis=1, keepdims=True)
     left, values, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)

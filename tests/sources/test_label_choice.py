@@ -9,7 +9,7 @@ import pytest
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources import open_source
-from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.columns import ColumnOptions
 from eigenclean.sources.tabular.frames import FrameTable
 from eigenclean.sources.tabular.label_choice import find_label_column
 
@@ -19,7 +19,7 @@ SPECIES = np.array(["ant", "bee", "cat"])[np.arange(N) % 3]
 
 
 def chosen(columns: dict[str, Any], **options: Any) -> str | None:
-    return find_label_column(FrameTable(pd.DataFrame({**BASE, **columns})), TableOptions(**options))
+    return find_label_column(FrameTable(pd.DataFrame({**BASE, **columns})), ColumnOptions(**options))
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources import open_source
 from eigenclean.sources.images import sampling
 from eigenclean.sources.tabular import delimited
-from eigenclean.sources.tabular.columns import TableOptions, choose_columns
+from eigenclean.sources.tabular.columns import ColumnOptions, choose_columns
 
 
-def columns_seconds(n: int, options: TableOptions) -> float:
+def columns_seconds(n: int, options: ColumnOptions) -> float:
     fields: list[Any] = [pa.field(f"f{i}", pa.float64()) for i in range(n)]
     schema = pa.schema([*fields, pa.field("label", pa.string())])
     started = time.process_time()
@@ -27,10 +27,12 @@ def columns_seconds(n: int, options: TableOptions) -> float:
     return time.process_time() - started
 
 
-@pytest.mark.parametrize("options", [TableOptions(), TableOptions(feature_columns=[f"f{i}" for i in range(3000)])])
-def test_the_choice_of_columns_is_linear(options: TableOptions) -> None:
+@pytest.mark.parametrize(
+    "options", [ColumnOptions(), ColumnOptions(feature_columns=[f"f{i}" for i in range(3000)])]
+)
+def test_the_choice_of_columns_is_linear(options: ColumnOptions) -> None:
     n = 20_000 if options.feature_columns is None else 3000
-    small = min(columns_seconds(n // 10, TableOptions()) for _ in range(3))
+    small = min(columns_seconds(n // 10, ColumnOptions()) for _ in range(3))
     assert columns_seconds(n, options) < 60 * max(small, 1e-3)  # by the square of the columns, it would be 100
 
 

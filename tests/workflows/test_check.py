@@ -15,10 +15,10 @@ from eigenclean.patch import Patch
 from eigenclean.verdict import Verdict
 from eigenclean.workflows import CheckRequest, check_run, check_source
 from eigenclean.workflows.check import is_run
-from eigenclean.workflows.options import PatchOptions
+from eigenclean.workflows.options import PatchFile
 
 
-def write_patch(finished: Path, path: Path, decisions: dict[int, str], **fields: Any) -> PatchOptions:
+def write_patch(finished: Path, path: Path, decisions: dict[int, str], **fields: Any) -> PatchFile:
     """A patch that decides about these rows; relabelled ones get their right label."""
     verdict = Verdict.load(finished)
     data_hash = json.loads((finished / "summary.json").read_text())["data_hash"]
@@ -33,7 +33,7 @@ def write_patch(finished: Path, path: Path, decisions: dict[int, str], **fields:
         }
         for row, decision in decisions.items()
     ]
-    return PatchOptions(Patch.from_records(records).save(path))
+    return PatchFile(Patch.from_records(records).save(path))
 
 
 def test_only_a_folder_with_a_verdict_is_a_run(finished: Path, judged_data: Path, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_patch_for_other_data_is_refused_unless_ids_are_enough(finished: Path,
     other = write_patch(finished, tmp_path / "other.jsonl", {row: "keep"}, data_hash="0" * 16)
     with pytest.raises(InvalidData, match=r"not about the data .* --by-id"):
         check_run(finished, CheckRequest(0.02, patch=other))
-    by_id = PatchOptions(other.path, by_id=True)
+    by_id = PatchFile(other.path, by_id=True)
     gate = check_run(finished, CheckRequest(0.02, patch=by_id))
     assert gate.n_flagged == Verdict.load(finished).n_flagged - 1
 

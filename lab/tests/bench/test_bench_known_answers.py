@@ -16,7 +16,7 @@ from eigenclean_lab.bench.quality.baseline import neighbour_votes
 from eigenclean_lab.bench.quality.measure import limited_false_flags
 from eigenclean_lab.bench.quality.rows import summary_rows as quality_rows
 from eigenclean_lab.bench.scale.estimate import Rates, estimate
-from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 from eigenclean_lab.bench.speed.synthetic import noisy_features, noisy_scores
 from eigenclean_lab.bench.training.page import by_family
 from eigenclean_lab.bench.training.page import summary_rows as training_rows
@@ -154,15 +154,15 @@ def test_the_estimate_by_hand() -> None:
 @pytest.mark.parametrize(
     ("target", "times", "ratio", "passed"),
     [
-        (Target("at most", 2.0), (3.0, 2.0), 1.5, True),
-        (Target("at most", 1.4), (3.0, 2.0), 1.5, False),
-        (Target("faster", 4.0), (2.0, 8.0), 4.0, True),
-        (Target("faster", 4.1), (2.0, 8.0), 4.0, False),
+        (RatioTarget("at most", 2.0), (3.0, 2.0), 1.5, True),
+        (RatioTarget("at most", 1.4), (3.0, 2.0), 1.5, False),
+        (RatioTarget("faster", 4.0), (2.0, 8.0), 4.0, True),
+        (RatioTarget("faster", 4.1), (2.0, 8.0), 4.0, False),
         (None, (2.0, 8.0), 0.25, None),
     ],
 )
 def test_a_ratio_is_in_the_direction_of_its_target(
-    target: Target | None, times: tuple[float, float], ratio: float, passed: bool | None
+    target: RatioTarget | None, times: tuple[float, float], ratio: float, passed: bool | None
 ) -> None:
     measured = Ratio.timed("ours", "theirs", times, target)
     assert measured.ratio == pytest.approx(ratio) and measured.passed is passed

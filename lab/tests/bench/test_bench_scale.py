@@ -14,11 +14,11 @@ from eigenclean_lab.bench.scale import worker
 from eigenclean_lab.bench.scale.estimate import Rates, estimate
 from eigenclean_lab.bench.scale.suite import FILE, ScaleSuite, figures_of, scale_store
 from eigenclean_lab.bench.scale.worker import EngineRun
-from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 from eigenclean_lab.bench.speed.synthetic import noisy_features
 from eigenclean_lab.store import Cell
 
-TINY = scale.Sizes(600, 16, 3, 900, 24, 4, 500)
+TINY = scale.ScaleSizes(600, 16, 3, 900, 24, 4, 500)
 
 
 @pytest.mark.slow
@@ -27,7 +27,7 @@ def test_every_case_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed", reason="the dask engine needs eigenclean[dask]")
-    monkeypatch.setattr(scale.Sizes, "quick", classmethod(lambda cls: TINY))
+    monkeypatch.setattr(scale.ScaleSizes, "quick", classmethod(lambda cls: TINY))
     started = scale._Bench._start
 
     def here(self: scale._Bench, engine: str, method: str, which: str) -> EngineRun:
@@ -62,12 +62,12 @@ def test_every_case_runs(
 
 
 def measurement(group: str, case: str, ratio: float) -> scale.Measurement:
-    return scale.Measurement(group, case, Ratio.measured(case, "none", ratio, Target("at most", 1), ""), {})
+    return scale.Measurement(group, case, Ratio.measured(case, "none", ratio, RatioTarget("at most", 1), ""), {})
 
 
 def test_cases_that_are_not_measured_again_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = scale_store(tmp_path / FILE)
-    suite = ScaleSuite(scale.Sizes())
+    suite = ScaleSuite(scale.ScaleSizes())
     store.write([suite.cell(measurement("equality", "a", 0.5)), suite.cell(measurement("memory", "b", 0.9))])
     monkeypatch.setattr(scale, "run", lambda *args, **options: [measurement("memory", "b", 0.25)])
     assert run(["bench", "scale", "--cases", "memory", "--out", str(tmp_path)]) == 0

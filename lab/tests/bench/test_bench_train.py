@@ -25,7 +25,7 @@ from eigenclean_lab.bench.quality.data import tables
 from eigenclean_lab.bench.quality.data.tables import LABEL_COLUMNS
 from eigenclean_lab.bench.speed import training as speed
 from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
-from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 from eigenclean_lab.bench.training import measure as measure_module
 from eigenclean_lab.bench.training import suite
 from eigenclean_lab.bench.training.contenders import NAMES
@@ -405,7 +405,7 @@ def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_ratios_of_the_issue_are_measured() -> None:
     state = torch.get_rng_state()
-    results = speed.run(speed.Sizes.quick())
+    results = speed.run(speed.TrainingSizes.quick())
     assert torch.equal(torch.get_rng_state(), state)
     targets = [result.target for result in results if result.target]
     assert targets == ["<= 1.05x", "<= 0.1x", "<= 0.02x", "<= 1x", "<= 1.1x"]
@@ -486,7 +486,7 @@ def test_the_table_marks_what_is_missing_and_what_failed(tmp_path: Path, monkeyp
 
 
 def test_speed_is_saved_and_a_missed_target_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = Ratio.timed("engine", "bare", (2.0, 1.0), Target("at most", 1.05))
+    result = Ratio.timed("engine", "bare", (2.0, 1.0), RatioTarget("at most", 1.05))
     monkeypatch.setattr(speed, "run", lambda sizes: [result])
     done = invoke("--speed", "--out", tmp_path)
     assert done.exit_code == 1 and "missed" in done.output

@@ -15,9 +15,9 @@ from eigenclean.detect.cuts import GaussianCut
 from eigenclean.mixture import fit_mixtures
 from eigenclean.progress import listening, track
 from eigenclean_lab.bench.speed import detection, judging, timing
-from eigenclean_lab.bench.speed.detection import Sizes, run
+from eigenclean_lab.bench.speed.detection import DetectionSizes, run
 from eigenclean_lab.bench.speed.published_fine import published_p_clean, upper_posterior
-from eigenclean_lab.bench.speed.ratios import Ratio, Target, record
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget, record
 from eigenclean_lab.bench.speed.synthetic import noisy_features, noisy_scores
 from eigenclean_lab.cli.bench import bench
 
@@ -35,7 +35,7 @@ FIELDS = {
 
 @pytest.fixture(scope="module")
 def results() -> list[Ratio]:
-    return run(Sizes(rows=2000, columns=64, many=20, mixtures=20, repeats=1))
+    return run(DetectionSizes(rows=2000, columns=64, many=20, mixtures=20, repeats=1))
 
 
 def test_every_case_gives_a_ratio(results: list[Ratio]) -> None:
@@ -94,9 +94,9 @@ def test_features_are_unsorted_noisy_and_seeded() -> None:
 
 
 def test_a_target_has_a_direction() -> None:
-    slow = Ratio.timed("a", "b", (3.0, 1.0), Target("at most", 2))
+    slow = Ratio.timed("a", "b", (3.0, 1.0), RatioTarget("at most", 2))
     assert slow.ratio == 3 and slow.passed is False
-    fast = Ratio.timed("a", "b", (1.0, 30.0), Target("faster", 20))
+    fast = Ratio.timed("a", "b", (1.0, 30.0), RatioTarget("faster", 20))
     assert fast.ratio == 30 and fast.passed is True
     assert Ratio.timed("a", "b", (1.0, 2.0)).passed is None
 
@@ -179,8 +179,8 @@ def test_memory_is_measured_at_its_peak() -> None:
 def canned(monkeypatch: pytest.MonkeyPatch) -> list[Ratio]:
     """The command with a benchmark that takes no time."""
     fake = [
-        Ratio.timed("FINE", "X.T @ X", (0.1, 0.2), Target("at most", 1.5)),
-        Ratio.measured("memory", "size of X", 0.1, Target("at most", 0.5), "peak 1 MB, X 10 MB"),
+        Ratio.timed("FINE", "X.T @ X", (0.1, 0.2), RatioTarget("at most", 1.5)),
+        Ratio.measured("memory", "size of X", 0.1, RatioTarget("at most", 0.5), "peak 1 MB, X 10 MB"),
         Ratio.timed("judge", "X.T @ X", (0.3, 0.2)),
     ]
     monkeypatch.setattr(detection, "run", lambda sizes: list(fake))
@@ -213,7 +213,7 @@ def test_a_missed_target_fails_unless_quick(canned: list[Ratio], tmp_path: Path)
 def test_the_judge_is_timed_against_products_cleanlab_and_pyarrow() -> None:
     pytest.importorskip("cleanlab")
     tiny = judging.Shape(300, 6, 2)
-    sizes = judging.Sizes(sums=((tiny, 12),), growth=2, features=tiny, table=tiny, csv=tiny, repeats=1)
+    sizes = judging.JudgingSizes(sums=((tiny, 12),), growth=2, features=tiny, table=tiny, csv=tiny, repeats=1)
     ratios = judging.run(sizes)
     baselines = [
         "X.T @ X",
@@ -227,7 +227,7 @@ def test_the_judge_is_timed_against_products_cleanlab_and_pyarrow() -> None:
 
 
 def test_the_command_for_the_judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    ratio = Ratio.timed("judge", "X.T @ X", (0.3, 0.2), Target("at most", 12))
+    ratio = Ratio.timed("judge", "X.T @ X", (0.3, 0.2), RatioTarget("at most", 12))
     monkeypatch.setattr(judging, "run", lambda sizes: [ratio])
     done = CliRunner().invoke(bench, ["judge", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output

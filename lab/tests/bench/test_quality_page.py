@@ -9,7 +9,7 @@ from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page import quality_page
 from eigenclean_lab.bench.quality.page_tables import comparisons, losses, number
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, common_settings, peer_table
-from eigenclean_lab.bench.quality.rows import Row, family_means, summary_rows
+from eigenclean_lab.bench.quality.rows import QualityRow, family_means, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.store import Cell
@@ -168,7 +168,7 @@ def test_the_judge_leads_on_cifar_10(figure: str) -> None:
 
 
 class TestPeerTable:
-    def rows(self, *cells: Cell) -> list[Row]:
+    def rows(self, *cells: Cell) -> list[QualityRow]:
         return summary_rows(cells)
 
     def test_means_are_over_settings_that_all_have(self) -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from eigenclean_lab.bench.scale.page import measured
-from eigenclean_lab.bench.scale.run import LARGE_RUN, RATES, Measurement, Sizes
+from eigenclean_lab.bench.scale.run import LARGE_RUN, RATES, Measurement, ScaleSizes
 from eigenclean_lab.bench.scale.suite import ScaleSuite, scale_store
-from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 
 
 def test_nothing_is_said_before_it_was_measured(tmp_path: Path) -> None:
@@ -14,8 +14,8 @@ def test_nothing_is_said_before_it_was_measured(tmp_path: Path) -> None:
 
 def test_the_estimate_follows_the_rates(tmp_path: Path) -> None:
     """By hand: 2·4.096 TB at 1 GB/s and 100 workers is 81.92 s; products as written below; twice as long in all."""
-    suite, store = ScaleSuite(Sizes()), scale_store(tmp_path / "bench_scale.json")
-    ratio = Ratio.measured("a", "b", 1.25, Target("at most", 1.5), "")
+    suite, store = ScaleSuite(ScaleSizes()), scale_store(tmp_path / "bench_scale.json")
+    ratio = Ratio.measured("a", "b", 1.25, RatioTarget("at most", 1.5), "")
     rates = {"read_bytes": 1e9, "second_moments": 1e11, "discriminants": 1e11}
     large = {"rounds": 1, "ratio": 2.0, "rows": 1_280_000}
     store.write(

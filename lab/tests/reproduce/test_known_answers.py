@@ -19,16 +19,16 @@ from eigenclean_lab.reproduce.compare import Entry, Table, compare, gaps, over_s
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines, number
 from eigenclean_lab.reproduce.profiles import SMALL
 from eigenclean_lab.reproduce.suite import rounded, task_key, task_record
-from eigenclean_lab.reproduce.values import Experiment, Metric, Number, Row, Setting, Task, method_spec
+from eigenclean_lab.reproduce.values import Column, Experiment, Metric, Number, TableRow, Task, method_spec
 from eigenclean_lab.store import Cell
 
 ACCURACY, LAST = Metric("train.best", "accuracy", 100.0, 1), Metric("train.last", "last epoch", 100.0, 1)
 OURS, THEIRS = method_spec("train", "fine"), method_spec("train", "standard")
-S20, S50 = Setting("S20", "cifar10", "symmetric:0.2"), Setting("S50", "cifar10", "symmetric:0.5")
+S20, S50 = Column("S20", "cifar10", "symmetric:0.2"), Column("S50", "cifar10", "symmetric:0.5")
 TOY = Experiment(
     "toy",
     "Two recipes in two settings",
-    (Row("ours", (OURS,)), Row("theirs", (THEIRS,))),
+    (TableRow("ours", (OURS,)), TableRow("theirs", (THEIRS,))),
     (S20, S50),
     (ACCURACY, LAST),
     {
@@ -43,7 +43,7 @@ TOY = Experiment(
 )
 
 
-def cell(spec: Any, setting: Setting, seed: int, status: Any = "measured", **figures: float) -> Cell:
+def cell(spec: Any, setting: Column, seed: int, status: Any = "measured", **figures: float) -> Cell:
     task = Task(spec, setting.data, setting.noise)
     return Cell(task_record(task, SMALL), seed, task_key(task, SMALL, seed), "code", status, "", figures)
 
@@ -128,7 +128,9 @@ def test_a_failed_seed_is_noted_beside_the_others() -> None:
 
 
 def test_a_row_is_compared_with_the_row_that_it_varies() -> None:
-    varied = Experiment("varied", "", (TOY.rows[0], Row("theirs", (THEIRS,), against="ours")), (S20,), (ACCURACY,))
+    varied = Experiment(
+        "varied", "", (TOY.rows[0], TableRow("theirs", (THEIRS,), against="ours")), (S20,), (ACCURACY,)
+    )
     table = compare(varied, [cell(OURS, S20, 0, best=0.9), cell(THEIRS, S20, 0, best=0.8)], SMALL)
     assert table.entries["theirs", "S20", "train.best"].difference == pytest.approx(-10.0)
     assert table.entries["ours", "S20", "train.best"].difference is None

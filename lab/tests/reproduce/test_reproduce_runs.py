@@ -19,13 +19,13 @@ from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure import trained_features, training
-from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE, Data
+from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE, ProfileData
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
 from eigenclean_lab.store import Cell, MissingData
 
-DIGITS: Data = SMOKE.training["cifar10"]
+DIGITS: ProfileData = SMOKE.training["cifar10"]
 HERE = Context("smoke", device="cpu")
 FINE_50 = Task(method_spec("train", "fine"), "cifar10", "symmetric:0.5")
 

@@ -14,8 +14,7 @@ from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
     from eigenclean.workflows.embedding import EmbeddingOptions
-    from eigenclean.workflows.options import PatchOptions as WorkflowPatchOptions
-    from eigenclean.workflows.options import SourceOptions
+    from eigenclean.workflows.options import PatchFile, SourceOptions
 
 SourceArgument = Annotated[
     str,
@@ -200,11 +199,11 @@ class PatchOptions:
     patch: PatchOption = None
     by_id: ById = False
 
-    def patch_options(self) -> "WorkflowPatchOptions | None":
+    def patch_options(self) -> "PatchFile | None":
         """These options for a workflow; None without a patch."""
-        from eigenclean.workflows.options import PatchOptions as WorkflowPatchOptions
+        from eigenclean.workflows.options import PatchFile
 
-        return None if self.patch is None else WorkflowPatchOptions(self.patch, self.by_id)
+        return None if self.patch is None else PatchFile(self.patch, self.by_id)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
-from eigenclean.sample_map.projection import Axes, to_unit_square
+from eigenclean.sample_map.projection import PrincipalAxes, to_unit_square
 
 MAX_POINTS = 100_000  # on a map: at most 0.7 megabytes for up to 256 classes, 0.8 for more
 MAX_STREAMED = 10_000  # where features are read from files again, because these rows are all in memory
@@ -41,7 +41,7 @@ def place_rows(fetch: Callable[[Ints], Array], rows: Ints, width: int) -> tuple[
     """
     fitted = min(_FITTED, max(2, _FITTED_BYTES // (4 * max(1, width))))
     sample = rows if len(rows) <= fitted else np.random.default_rng(0).choice(rows, fitted, replace=False)
-    axes = Axes.fit(fetch(np.sort(sample)))
+    axes = PrincipalAxes.fit(fetch(np.sort(sample)))
     points = np.empty((len(rows), 2))
     for chunk in row_chunks(len(rows), 8 * max(1, width), _CHUNK_BYTES):
         points[chunk] = axes.place(fetch(rows[chunk]))

@@ -11,7 +11,7 @@ _ITERATIONS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Axes:
+class PrincipalAxes:
     """Two principal axes of rows at unit length.
 
     Attributes:
@@ -25,10 +25,10 @@ class Axes:
     explained: float
 
     @classmethod
-    def fit(cls, block: Array) -> "Axes":
+    def fit(cls, block: Array) -> "PrincipalAxes":
         """The axes of the rows of a block.
 
-        >>> axes = Axes.fit(np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]]))
+        >>> axes = PrincipalAxes.fit(np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]]))
         >>> axes.directions.shape, round(axes.explained, 3)
         ((3, 2), 1.0)
         """

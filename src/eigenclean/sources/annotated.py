@@ -14,7 +14,7 @@ from eigenclean.sources.base import Source
 from eigenclean.sources.tabular.columns import (
     ID_NAMES,
     LABEL_NAMES,
-    TableOptions,
+    ColumnOptions,
     check_name,
     index_columns,
     matching,
@@ -24,12 +24,12 @@ from eigenclean.sources.tabular.source import open_table
 from eigenclean.sources.tabular.table import Table
 
 
-def has_annotators(options: TableOptions) -> bool:
+def has_annotators(options: ColumnOptions) -> bool:
     """Whether the options name annotators."""
     return options.annotator_columns is not None or options.annotator_column is not None
 
 
-def open_annotated(table: Table, options: TableOptions) -> Source:
+def open_annotated(table: Table, options: ColumnOptions) -> Source:
     """The rows of a table whose labels are the majority's, with all `Annotations` beside them.
 
     With ``annotator_columns`` a row is a sample, and each annotator has a column. With ``annotator_column`` a row
@@ -48,7 +48,7 @@ def open_annotated(table: Table, options: TableOptions) -> Source:
 
 
 def with_annotations(
-    items: pa.Table, annotations: Annotations, options: TableOptions, *, name: str, compare: bool = True
+    items: pa.Table, annotations: Annotations, options: ColumnOptions, *, name: str, compare: bool = True
 ) -> Source:
     """A source of these rows with the majority's labels; rows without any label are left out.
 
@@ -108,7 +108,7 @@ def split_annotations(labels: Any) -> tuple[Annotations | None, Array]:
     return annotations, annotations.majority
 
 
-def _wide(table: Table, rows: pa.Table, options: TableOptions) -> tuple[pa.Table, Annotations, TableOptions]:
+def _wide(table: Table, rows: pa.Table, options: ColumnOptions) -> tuple[pa.Table, Annotations, ColumnOptions]:
     assert options.annotator_columns is not None
     if options.label_column is not None:
         raise InvalidOption("the labels are in the columns of the annotators: leave out --label-column")
@@ -129,7 +129,7 @@ def _wide(table: Table, rows: pa.Table, options: TableOptions) -> tuple[pa.Table
     return rows.drop_columns(list(names)), annotations, options
 
 
-def _long(table: Table, rows: pa.Table, options: TableOptions) -> tuple[pa.Table, Annotations, TableOptions]:
+def _long(table: Table, rows: pa.Table, options: ColumnOptions) -> tuple[pa.Table, Annotations, ColumnOptions]:
     who = options.annotator_column
     assert who is not None
     check_name(table.schema, who, by=table.name)

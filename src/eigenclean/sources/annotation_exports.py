@@ -11,7 +11,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.evidence import Annotations
 from eigenclean.sources.annotated import with_annotations
 from eigenclean.sources.base import Source
-from eigenclean.sources.tabular.columns import TableOptions, is_list
+from eigenclean.sources.tabular.columns import ColumnOptions, is_list
 from eigenclean.sources.tabular.json_records import JsonTable
 from eigenclean.sources.tabular.table import Table
 
@@ -33,7 +33,7 @@ def is_annotation_export(table: Table) -> bool:
     return isinstance(table, JsonTable) and (_is_label_studio(table) or bool(_questions(table)))
 
 
-def open_annotation_export(table: Table, options: TableOptions) -> Source:
+def open_annotation_export(table: Table, options: ColumnOptions) -> Source:
     """The samples of an export with the majority's labels and, if there are several annotators, all of theirs.
 
     ``label_column`` names the question, where there are several.

@@ -17,7 +17,7 @@ from eigenclean.sources.base import Source
 from eigenclean.sources.images.lazy import LazyImages
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import LabelSource, TextSource
-from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.columns import ColumnOptions
 from eigenclean.sources.tabular.frames import FrameTable, as_matrix, as_vector, is_mixed_frame
 from eigenclean.sources.tabular.shards import shard_files
 from eigenclean.sources.tabular.source import open_table
@@ -60,7 +60,7 @@ def open_arrays(source: Any, labels: Array | None, *, need_features: bool) -> So
     if not has_contents:
         return LabelSource("arrays", labels, ids=ids)
     if set(arrays) <= {"features", "labels"} and is_mixed_frame(arrays.get("features")):
-        return open_table(FrameTable(arrays["features"]), TableOptions(), labels=labels)
+        return open_table(FrameTable(arrays["features"]), ColumnOptions(), labels=labels)
     if arrays.get("features") is not None:
         return MemorySource("arrays", as_matrix(arrays["features"]), labels, ids=ids, images=images, texts=texts)
     if images is not None:

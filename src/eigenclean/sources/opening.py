@@ -27,7 +27,7 @@ from eigenclean.sources.layouts.bundled import DATASETS
 from eigenclean.sources.layouts.registry import LAYOUTS, is_layout, open_layout
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.arrow import ArrowTable
-from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.columns import ColumnOptions
 from eigenclean.sources.tabular.delimited import CsvTable
 from eigenclean.sources.tabular.excel import ExcelTable
 from eigenclean.sources.tabular.frames import FrameTable, is_frame
@@ -94,7 +94,7 @@ class _Request:
     path: Path
     name: str
     labels: Array | None
-    options: TableOptions
+    options: ColumnOptions
     split: str | None
     follow_links: bool = False
 
@@ -162,7 +162,7 @@ def open_source(
         raise InvalidOption(
             "labels come from a column or from elsewhere: give --label-column or --labels, not both"
         )
-    options = TableOptions(
+    options = ColumnOptions(
         label_column=label_column,
         feature_columns=feature_columns,
         category_columns=category_columns,
@@ -345,7 +345,7 @@ def _total_bytes(files: Sequence[Path]) -> int:
 # --- Tables --------------------------------------------------------------------------------------------
 
 
-def _open_table(table: Table, options: TableOptions, *, labels: Array | None, one_pass: bool = False) -> Source:
+def _open_table(table: Table, options: ColumnOptions, *, labels: Array | None, one_pass: bool = False) -> Source:
     if has_annotators(options):
         return open_annotated(table, options)
     if labels is None and is_annotation_export(table):
@@ -353,11 +353,11 @@ def _open_table(table: Table, options: TableOptions, *, labels: Array | None, on
     return open_table(table, options, labels=labels, one_pass=one_pass)
 
 
-def _with_image_root(options: TableOptions, default: Path) -> TableOptions:
+def _with_image_root(options: ColumnOptions, default: Path) -> ColumnOptions:
     return replace(options, image_root=default if options.image_root is None else options.image_root)
 
 
-def _refuse_columns(options: TableOptions, *, name: str) -> None:
+def _refuse_columns(options: ColumnOptions, *, name: str) -> None:
     for option in options.set_options():
         flag = f"--{option.replace('_', '-')}"
         raise InvalidOption(f"{name}: {flag} is for tables ({', '.join(TABLE_FILES)}, data frames), not arrays")

@@ -17,7 +17,7 @@ from eigenclean.report.run_folder import REPORT
 from eigenclean.verdict import FILE, SUMMARY, Verdict
 from eigenclean.workflows.embedding import EmbeddingOptions, embed
 from eigenclean.workflows.gate import Gate
-from eigenclean.workflows.options import Notify, PatchOptions, SourceOptions, ignore
+from eigenclean.workflows.options import Notify, PatchFile, SourceOptions, ignore
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CheckRequest:
     max_noise: float
     detector: Detector | None = None
     decision: Decision | None = None
-    patch: PatchOptions | None = None
+    patch: PatchFile | None = None
     reading: SourceOptions = field(default_factory=SourceOptions)
     embedding: EmbeddingOptions = field(default_factory=EmbeddingOptions)
 
@@ -98,7 +98,7 @@ def _data_hash(run: Path) -> str | None:
     return None if data_hash is None else str(data_hash)
 
 
-def _decided_rows(verdict: Verdict, run: Path, data_hash: str | None, options: PatchOptions) -> tuple[Bools, Bools]:
+def _decided_rows(verdict: Verdict, run: Path, data_hash: str | None, options: PatchFile) -> tuple[Bools, Bools]:
     """Which rows of the run people have settled, and which they have removed."""
     patch = Patch.load(options.path)
     if not options.by_id and data_hash != patch.data_hash:

@@ -121,7 +121,7 @@ def link_facts(data: Source) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class PatchOptions:
+class PatchFile:
     """A patch of decisions by people, and whether equal ids are enough to match it to the data."""
 
     path: Path

@@ -7,7 +7,7 @@ import pytest
 
 from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.detect.judge.judge import Judge
-from eigenclean.detect.judge.open_set.evidence import Predictions, flat_rows, label_agreement
+from eigenclean.detect.judge.open_set.evidence import LabelPredictions, flat_rows, label_agreement
 from eigenclean.detect.judge.row_maps import PrincipalComponents
 from eigenclean.detect.judge.unit_rows import RowNormalizer
 from eigenclean.detect.judge.verified import judge_verified
@@ -189,7 +189,7 @@ def test_labels_at_random_are_not_predicted() -> None:
     probabilities = np.full((5, 2000), 0.05)
     probabilities[right, np.arange(2000)] = 0.8
     given = np.where(np.arange(2000) < 1000, right, rng.integers(5, size=2000))
-    predictions = Predictions(probabilities, given, np.full(5, 0.2), 0.8)
+    predictions = LabelPredictions(probabilities, given, np.full(5, 0.2), 0.8)
     assert predictions.predicted_share(np.arange(1000)) == pytest.approx(1.0)
     assert predictions.predicted_share(np.arange(500, 1500), errors=0.0) == pytest.approx(0.5, abs=0.05)
     assert predictions.look_random(np.arange(1000, 2000)) and not predictions.look_random(np.arange(500, 1500))

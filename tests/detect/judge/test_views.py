@@ -12,10 +12,10 @@ from eigenclean.detect.judge.judge import Judge
 from eigenclean.detect.judge.row_maps import StandardizedColumns
 from eigenclean.detect.judge.views import FIXED_VIEWS, VIEWS, neighbours, trees
 from eigenclean.detect.judge.views.base import FixedScores, FixedView, LabelledRows, ViewScores, centred
-from eigenclean.detect.judge.views.neighbours import N_NEIGHBOURS, Neighbours
-from eigenclean.detect.judge.views.probabilities import Probabilities
+from eigenclean.detect.judge.views.neighbours import N_NEIGHBOURS, NeighbourView
+from eigenclean.detect.judge.views.probabilities import ProbabilityView
 from eigenclean.detect.judge.views.selection import check_views, fitting_views
-from eigenclean.detect.judge.views.trees import Trees
+from eigenclean.detect.judge.views.trees import TreeView
 from eigenclean.errors import InvalidOption
 
 N, K, FOLDS = 300, 3, 5
@@ -49,7 +49,7 @@ def votes_by_loops(rows: LabelledRows, left_out: set[int], row: int) -> Array:
     return np.asarray(np.log(votes) - np.log(votes).mean())
 
 
-@pytest.mark.parametrize("view", [Neighbours, Trees])
+@pytest.mark.parametrize("view", [NeighbourView, TreeView])
 class TestNoLeak:
     def test_scores_of_a_fold_do_not_depend_on_its_labels(self, view: type[FixedView]) -> None:
         rows = labelled()
@@ -119,7 +119,7 @@ class TestNeighbours:
     def test_equals_loops(self, weighted: bool) -> None:
         weight = np.random.default_rng(3).integers(1, 4, N) / 2.0 if weighted else None
         rows = labelled(weight=weight)
-        table, nested = scores_of(Neighbours, rows)
+        table, nested = scores_of(NeighbourView, rows)
         for row in range(0, N, 7):
             fold = int(rows.folds[row])
             np.testing.assert_allclose(table[row], votes_by_loops(rows, {fold}, row), atol=1e-5)
@@ -132,7 +132,7 @@ class TestNeighbours:
         rows = labelled(weight=weight)
         codes = np.where(weight > 0, rows.codes, (rows.codes + 1) % K)
         for ours, theirs in zip(
-            scores_of(Neighbours, rows), scores_of(Neighbours, replace(rows, codes=codes)), strict=True
+            scores_of(NeighbourView, rows), scores_of(NeighbourView, replace(rows, codes=codes)), strict=True
         ):
             np.testing.assert_array_equal(ours, theirs)
 
@@ -143,8 +143,8 @@ class TestNeighbours:
         subset = replace(
             rows, features=rows.features[kept], codes=rows.codes[kept], folds=rows.folds[kept], weight=None
         )
-        ours = Neighbours.fit(rows).scores(rows.features, rows.folds)
-        expected = Neighbours.fit(subset).scores(rows.features, rows.folds)
+        ours = NeighbourView.fit(rows).scores(rows.features, rows.folds)
+        expected = NeighbourView.fit(subset).scores(rows.features, rows.folds)
         np.testing.assert_allclose(ours.table, expected.table, atol=1e-5)
 
     def test_wide_rows_are_projected(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,14 +153,14 @@ class TestNeighbours:
         rng = np.random.default_rng(5)
         features = rng.normal(size=(N, 20)) @ rng.normal(size=(20, 40))  # rank 20
         rows = labelled(features)
-        table, _ = scores_of(Neighbours, rows)
+        table, _ = scores_of(NeighbourView, rows)
         for row in range(0, N, 20):
             expected = votes_by_loops(rows, {int(rows.folds[row])}, row)
             np.testing.assert_allclose(table[row], expected, atol=1e-4)
 
     def test_fewer_rows_than_neighbours(self) -> None:
         rows = labelled(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % K)
-        table, nested = scores_of(Neighbours, rows)
+        table, nested = scores_of(NeighbourView, rows)
         assert np.isfinite(table).all() and np.isfinite(nested).all()
 
 
@@ -182,7 +182,7 @@ class MemorisingForest:
         return np.stack([seen, ~seen], axis=1).astype(np.float64)
 
 
-def forests_of(fitted: Trees) -> dict[tuple[int, int], Any]:
+def forests_of(fitted: TreeView) -> dict[tuple[int, int], Any]:
     return dict(fitted._forests)
 
 
@@ -190,18 +190,18 @@ class TestTrees:
     def test_forests_have_seen_neither_fold(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sklearn.ensemble.ExtraTreesClassifier", MemorisingForest)
         rows = labelled()
-        fitted = Trees.fit(rows)
+        fitted = TreeView.fit(rows)
         assert set(forests_of(fitted)) == {(f, g) for f in range(FOLDS) for g in range(f + 1, FOLDS)}
         for (first, second), forest in forests_of(fitted).items():
             kept = (rows.folds != first) & (rows.folds != second)
             np.testing.assert_array_equal(forest.seen, rows.features[kept, 0])
-        for table in (fitted.scores(rows.features, rows.folds).table, *scores_of(Trees, rows)[1]):
+        for table in (fitted.scores(rows.features, rows.folds).table, *scores_of(TreeView, rows)[1]):
             assert (table[:, 1] > table[:, 0] + 1).all()  # "not seen" for every row, in every table
 
     def test_the_table_is_the_mean_over_the_second_fold(self) -> None:
         rows = labelled()
-        fitted = Trees.fit(rows)
-        table, nested = scores_of(Trees, rows)
+        fitted = TreeView.fit(rows)
+        table, nested = scores_of(TreeView, rows)
 
         def log(p: Array) -> Floats:
             return centred(np.log(0.97 * p + 0.03 * rows.class_shares))
@@ -221,7 +221,7 @@ class TestTrees:
         weight = (np.arange(N) % 3 > 0).astype(np.float64)
         rows = labelled(weight=weight)
         codes = np.where(weight > 0, rows.codes, (rows.codes + 1) % K)
-        ours, theirs = scores_of(Trees, rows), scores_of(Trees, replace(rows, codes=codes))
+        ours, theirs = scores_of(TreeView, rows), scores_of(TreeView, replace(rows, codes=codes))
         np.testing.assert_array_equal(ours[0], theirs[0])
 
     def test_many_rows_are_sampled_for_each_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ class TestTrees:
         rng = np.random.default_rng(1)
         codes = rng.integers(0, K, N)
         rows = labelled(4 * np.eye(4)[codes] + rng.normal(size=(N, 4)), codes)
-        fitted = Trees.fit(rows)
+        fitted = TreeView.fit(rows)
         assert all(forest.max_samples == 60 and forest.bootstrap for forest in forests_of(fitted).values())
         assert np.mean(fitted.scores(rows.features, rows.folds).table.argmax(axis=1) == codes) > 0.9
 
@@ -237,7 +237,7 @@ class TestTrees:
 class TestProbabilities:
     def test_scores_are_centred_log_probabilities(self) -> None:
         p = np.array([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0]])
-        table = Probabilities().scores(p, np.zeros(2, dtype=np.intp), nested=True).table
+        table = ProbabilityView().scores(p, np.zeros(2, dtype=np.intp), nested=True).table
         assert np.isfinite(table).all()
         np.testing.assert_allclose(table[0] - table[0, 2], np.log(p[0] / 0.1), atol=1e-6)
         assert table[1, 0] - table[1, 1] == pytest.approx(np.log(1e6), rel=1e-5)
@@ -246,7 +246,7 @@ class TestProbabilities:
 class TestFixedScores:
     def test_taken_rows(self) -> None:
         rows = labelled()
-        views = [Neighbours.fit(rows), Trees.fit(rows)]
+        views = [NeighbourView.fit(rows), TreeView.fit(rows)]
         scores = FixedScores.of(views, rows.features, rows.folds, nested=True)
         assert (len(scores.tables), len(scores.nested)) == (2, 2)
         for some in (slice(10, 20), np.array([5, 3])):

@@ -11,7 +11,7 @@ from eigenclean.metrics import (
     fraction_curve,
 )
 from eigenclean_lab.analyses.comparison import (
-    Comparison,
+    DetectorComparison,
     compare_detectors,
     compare_verdicts,
     compare_with_mcd,
@@ -37,7 +37,7 @@ from eigenclean_lab.analyses.scores import (
 
 __all__ = [
     "AlignmentHeatmap",
-    "Comparison",
+    "DetectorComparison",
     "EigenvectorShift",
     "FDynamics",
     "FractionCurve",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Record):
+class DetectorComparison(Record):
     """Figures of each detector's verdict; right labels are positive. AUROC is NaN unless there are wrong labels."""
 
     names: tuple[str, ...]
@@ -32,12 +32,12 @@ class Comparison(Record):
 
 def compare_detectors(
     features: ArrayLike, labels: ArrayLike, is_clean: ArrayLike, detectors: Mapping[str, Detector]
-) -> Comparison:
+) -> DetectorComparison:
     """The figures of each detector's verdict on the given labels."""
     return compare_verdicts({name: judge.judge(features, labels) for name, judge in detectors.items()}, is_clean)
 
 
-def compare_verdicts(verdicts: Mapping[str, Verdict], is_clean: ArrayLike) -> Comparison:
+def compare_verdicts(verdicts: Mapping[str, Verdict], is_clean: ArrayLike) -> DetectorComparison:
     """The figures of verdicts on the same labels."""
     if not verdicts:
         raise InvalidOption("compare_verdicts: there are no verdicts; give at least one")
@@ -48,12 +48,12 @@ def compare_verdicts(verdicts: Mapping[str, Verdict], is_clean: ArrayLike) -> Co
     names = ("precision", "recall", "f")
     figures = {name: np.array([getattr(quality, name) for quality in qualities]) for name in names}
     auroc = np.array([np.nan if quality.auroc is None else quality.auroc for quality in qualities])
-    return Comparison(tuple(verdicts), auroc=auroc, **figures)
+    return DetectorComparison(tuple(verdicts), auroc=auroc, **figures)
 
 
 def mean_against_eigenvector(
     features: ArrayLike, labels: ArrayLike, is_clean: ArrayLike, *, cut: str | Cut | None = None
-) -> Comparison:
+) -> DetectorComparison:
     """FINE with the first eigenvector of each class, and with its mean; ``cut`` as in the released code by default.
 
     >>> from sklearn.datasets import load_digits
@@ -79,7 +79,7 @@ def compare_with_mcd(
     *,
     logits: ArrayLike | None = None,
     random_state: int = 0,
-) -> Comparison:
+) -> DetectorComparison:
     """FINE as released, MCD as published (the best 70 % of each class) and with a mixture, and small losses.
 
     Args:
@@ -106,7 +106,7 @@ def as_released() -> GaussianCut:
     return GaussianCut(monotone=False, split="always")
 
 
-def plot_comparison(comparison: Comparison, axes: "Axes") -> "Axes":
+def plot_comparison(comparison: DetectorComparison, axes: "Axes") -> "Axes":
     """Bars of F, precision and recall for each detector."""
     places = np.arange(len(comparison.names))
     for i, (name, color) in enumerate((("f", LINE), ("precision", RIGHT), ("recall", WRONG))):

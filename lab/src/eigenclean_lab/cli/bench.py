@@ -38,7 +38,7 @@ def bench_detect(out: Out = Path("results"), quick: Quick = False, json: o.Json 
     """
     from eigenclean_lab.bench.speed import detection
 
-    sizes = detection.Sizes.quick() if quick else detection.Sizes()
+    sizes = detection.DetectionSizes.quick() if quick else detection.DetectionSizes()
     _measure_ratios(out / detection.FILE, lambda: detection.run(sizes), quick, json)
 
 
@@ -50,7 +50,7 @@ def bench_judge(out: Out = Path("results"), quick: Quick = False, json: o.Json =
     """
     from eigenclean_lab.bench.speed import judging
 
-    sizes = judging.Sizes.quick() if quick else judging.Sizes()
+    sizes = judging.JudgingSizes.quick() if quick else judging.JudgingSizes()
     _measure_ratios(out / judging.FILE, lambda: judging.run(sizes), quick, json, judging.THREADS)
 
 
@@ -102,13 +102,13 @@ def bench_scale(
     Every run is a separate process. Takes about an hour at full size. Exit code 1 when a target is missed.
     """
     from eigenclean.files import make_folder
-    from eigenclean_lab.bench.scale.run import GROUPS, Sizes, run, select_groups
+    from eigenclean_lab.bench.scale.run import GROUPS, ScaleSizes, run, select_groups
     from eigenclean_lab.bench.scale.suite import FILE, ScaleSuite, check_sizes, scale_store
 
     if not quick:
         make_folder(out)
     load = warn_if_busy("ratios will be less sure")
-    sizes = Sizes.quick() if quick else Sizes()
+    sizes = ScaleSizes.quick() if quick else ScaleSizes()
     groups = select_groups(split_names(cases))
     store = scale_store(out / FILE)
     known = [] if quick or len(groups) == len(GROUPS) else store.read()

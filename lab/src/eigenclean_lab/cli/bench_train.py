@@ -115,7 +115,7 @@ def bench_train(
 def _speed(out: Path, quick: bool, json: bool) -> None:
     from eigenclean.extras import require
     from eigenclean.files import make_folder, write_json
-    from eigenclean_lab.bench.speed.training import FILE, Sizes, facts, run
+    from eigenclean_lab.bench.speed.training import FILE, TrainingSizes, facts, run
 
     for library in ("torch", "accelerate"):
         require(library, extra="train", caller="bench train --speed")
@@ -123,7 +123,7 @@ def _speed(out: Path, quick: bool, json: bool) -> None:
         make_folder(out)
     load = warn_if_busy("ratios will be less sure")
     with working():
-        ratios = run(Sizes.quick() if quick else Sizes())
+        ratios = run(TrainingSizes.quick() if quick else TrainingSizes())
     record = facts(ratios, load)
     if not quick:
         write_json(out / FILE, record)

@@ -113,9 +113,9 @@ def _suite(
         return training.training_store(out / training.FILE), training.TrainingSuite(data_folder(data), device)
     if name == "scale":
         from eigenclean_lab.bench.scale import suite as scale
-        from eigenclean_lab.bench.scale.run import Sizes
+        from eigenclean_lab.bench.scale.run import ScaleSizes
 
-        return scale.scale_store(out / scale.FILE), scale.ScaleSuite(Sizes(), scratch)
+        return scale.scale_store(out / scale.FILE), scale.ScaleSuite(ScaleSizes(), scratch)
     from eigenclean_lab.reproduce.context import Context
     from eigenclean_lab.reproduce.profiles import PROFILES
     from eigenclean_lab.reproduce.suite import PaperSuite, paper_store

@@ -8,23 +8,23 @@ from eigenclean_lab.reproduce.further_experiments import further_experiments
 from eigenclean_lab.reproduce.profiles import BANKING, HEAD, HUMAN, IMAGES, LATE
 from eigenclean_lab.reproduce.released_code import DEVIATIONS
 from eigenclean_lab.reproduce.values import (
+    Column,
     Experiment,
     MethodSpec,
     Metric,
     Number,
     Place,
-    Row,
-    Setting,
+    TableRow,
     method_spec,
 )
 
 
-def _settings(data: str, short: str, *rates: int, kind: str = "symmetric") -> tuple[Setting, ...]:
+def _settings(data: str, short: str, *rates: int, kind: str = "symmetric") -> tuple[Column, ...]:
     letter = kind[0].upper()
-    return tuple(Setting(f"{short} {letter}{rate}", data, f"{kind}:{rate / 100:g}") for rate in rates)
+    return tuple(Column(f"{short} {letter}{rate}", data, f"{kind}:{rate / 100:g}") for rate in rates)
 
 
-def _columns(data: str, short: str, *rates: int) -> tuple[Setting, ...]:
+def _columns(data: str, short: str, *rates: int) -> tuple[Column, ...]:
     return (*_settings(data, short, *rates), *_settings(data, short, 40, kind="asymmetric"))
 
 
@@ -37,9 +37,9 @@ FEATURE_DEPENDENT = (
     *_settings("cifar10", "C10", 20, 40, kind="instance"),
     *_settings("cifar100", "C100", 20, 40, kind="instance"),
 )
-PEOPLE = tuple(Setting(f"C10N {which}", data, "people") for which, data in HUMAN.items())  # not in the paper
-CLOTHING = (Setting("Clothing1M", "clothing1m", "people"),)
-WEB = (Setting("mini-WebVision", "webvision", "people"),)
+PEOPLE = tuple(Column(f"C10N {which}", data, "people") for which, data in HUMAN.items())  # not in the paper
+CLOTHING = (Column("Clothing1M", "clothing1m", "people"),)
+WEB = (Column("mini-WebVision", "webvision", "people"),)
 _EIGHTY, _FORTY = TEN[2], TEN[3]
 
 BEST = Metric("train.best", "accuracy", 100.0, 1)
@@ -54,15 +54,16 @@ _CHOSEN = (
 )
 ORDINALS = {"1st": "1st eigenvector", "2nd": "2nd eigenvector"}
 _SHIFTS = tuple(
-    Row(name, (method_spec("shift", "eigenvector", component=i + 1),)) for i, name in enumerate(ORDINALS.values())
+    TableRow(name, (method_spec("shift", "eigenvector", component=i + 1),))
+    for i, name in enumerate(ORDINALS.values())
 )
 
 
-def _recipes(*names: str, validated: bool = True, also: tuple[MethodSpec, ...] = ()) -> tuple[Row, ...]:
-    return tuple(Row(name, (method_spec("train", name, validated=validated), *also)) for name in names)
+def _recipes(*names: str, validated: bool = True, also: tuple[MethodSpec, ...] = ()) -> tuple[TableRow, ...]:
+    return tuple(TableRow(name, (method_spec("train", name, validated=validated), *also)) for name in names)
 
 
-def _newer(*names: str, validated: bool = True) -> tuple[Row, ...]:
+def _newer(*names: str, validated: bool = True) -> tuple[TableRow, ...]:
     """Methods that the paper does not have, beside those that it has."""
     rows = _recipes(*names, validated=validated)
     return tuple(replace(row, note="not in the paper: a method of this project") for row in rows)
@@ -73,7 +74,7 @@ def _fine(**options: Any) -> tuple[MethodSpec, ...]:
 
 
 def _printed(
-    text: str, columns: tuple[Setting, ...], *metrics: Metric, names: dict[str, str] | None = None
+    text: str, columns: tuple[Column, ...], *metrics: Metric, names: dict[str, str] | None = None
 ) -> dict[str, dict[Place, Number]]:
     return numbers.read_table(text, [column.name for column in columns], [metric.key for metric in metrics], names)
 
@@ -82,7 +83,7 @@ def _accuracy_tables() -> list[Experiment]:
     two = (*TEN_SYMMETRIC, *LOUDEST, _FORTY, *HUNDRED[:3], *_settings("cifar100", "C100", 90))
     two_texts = (*TEXTS[:3], *_settings(BANKING, BANKING, 90))
     semi = tuple(
-        Row(
+        TableRow(
             name,
             (method_spec("train", name, validated=False),),
             note="a reconstruction: no code of DST is public, and the paper quotes its own numbers"
@@ -199,33 +200,33 @@ def _accuracy_tables() -> list[Experiment]:
 def _analyses() -> list[Experiment]:
     # The middle row of each is FINE as it is: the same cells as elsewhere.
     zetas = tuple(
-        Row(text, _fine(**({} if text == "0.50" else {"threshold": float(text)})))
+        TableRow(text, _fine(**({} if text == "0.50" else {"threshold": float(text)})))
         for text in ("0.40", "0.45", "0.50", "0.55", "0.60")
     )
-    vectors = (Row("mean", _fine(vector="mean")), Row("eigen", _fine()))
+    vectors = (TableRow("mean", _fine(vector="mean")), TableRow("eigen", _fine()))
     rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
     one_or_two: dict[str, Any] = {"cut.split": "auto"}
     judges = (
-        Row("fine", (method_spec("judge", "fine"),), note="as published: two components in every class"),
-        Row(
+        TableRow("fine", (method_spec("judge", "fine"),), note="as published: two components in every class"),
+        TableRow(
             "fine, one or two",
             (method_spec("judge", "fine", **one_or_two),),
             note="as `detector('fine')` does it: a class that has one component only is kept whole",
         ),
-        Row(
+        TableRow(
             "mcd",
             (method_spec("judge", "mcd", shrinkage=0.0),),
             note="as published: the best 70 % of each class are kept",
         ),
-        Row(
+        TableRow(
             "mcd, mixture",
             (method_spec("judge", "mcd", cut="gaussian"),),
             note="a mixture decides how many are kept",
         ),
-        Row(
+        TableRow(
             "small-loss", (method_spec("judge", "small-loss", head=None),), note="on the losses of the same network"
         ),
-        Row("judge", (method_spec("judge", "judge"),), note="this project's default, not in the paper"),
+        TableRow("judge", (method_spec("judge", "judge"),), note="this project's default, not in the paper"),
     )
     shift = Metric("shift.mean", "perturbation")
     quality = (F_FOUND, Metric("judge.precision", "precision"), Metric("judge.recall", "recall"),
@@ -272,12 +273,12 @@ def _analyses() -> list[Experiment]:
         ),
         Experiment(
             "fig3a", "Clean minus noisy alignment on random planes through the eigenvector, asymmetric noise",
-            (Row("fine", (method_spec("plane", "alignment"),)),), (_FORTY,), plane, plot="planes",
+            (TableRow("fine", (method_spec("plane", "alignment"),)),), (_FORTY,), plane, plot="planes",
             notes=("Angle 0 is the eigenvector of all samples of the class, as given.",),
         ),
         Experiment(
             "fig3b", "Clean minus noisy alignment on random planes through the eigenvector, 80 % noise",
-            (Row("fine", (method_spec("plane", "alignment"),)),), (HUNDRED[2],), plane, plot="planes",
+            (TableRow("fine", (method_spec("plane", "alignment"),)),), (HUNDRED[2],), plane, plot="planes",
             notes=("Angle 0 is the eigenvector of all samples of the class, as given.",),
         ),
         Experiment(
@@ -287,7 +288,7 @@ def _analyses() -> list[Experiment]:
         Experiment(
             "fig3d",
             "The eigenvector of a part of each class: cosine with that of the whole",
-            (Row("subset", (method_spec("fraction", "subset"),)),),
+            (TableRow("subset", (method_spec("fraction", "subset"),)),),
             (_EIGHTY, TEN[1]),
             (Metric("fraction.one_percent", "at 1 %"), Metric("fraction.ten_percent", "at 10 %")),
             {"fraction.one_percent": {("subset", _EIGHTY.name): Number(numbers.AT_ONE_PERCENT)}},
@@ -309,18 +310,18 @@ def _times() -> Experiment:
     seconds = Metric("filter.seconds", "seconds", comparable=False)
     ratio = Metric("filter.ratio", "× DivideMix", digits=2)
     rows = (
-        Row("dividemix", (method_spec("filter", "small-loss"),)),
-        Row("fine", (method_spec("filter", "fine"),)),
-        Row("fine-1%", (method_spec("filter", "fine", subset=0.01),)),
-        Row("f-dividemix", (method_spec("filter", "fine", networks=2),), note="two networks"),
-        Row("f-dividemix-1%", (method_spec("filter", "fine", networks=2, subset=0.01),), note="two networks"),
-        Row(
+        TableRow("dividemix", (method_spec("filter", "small-loss"),)),
+        TableRow("fine", (method_spec("filter", "fine"),)),
+        TableRow("fine-1%", (method_spec("filter", "fine", subset=0.01),)),
+        TableRow("f-dividemix", (method_spec("filter", "fine", networks=2),), note="two networks"),
+        TableRow("f-dividemix-1%", (method_spec("filter", "fine", networks=2, subset=0.01),), note="two networks"),
+        TableRow(
             "fine, released",
             (method_spec("filter", "released"),),
             note="a full SVD of each class, a loop over samples",
         ),
     )
-    column = (Setting("C10 S80", "cifar10", "symmetric:0.8"),)
+    column = (Column("C10 S80", "cifar10", "symmetric:0.8"),)
     printed = _printed(numbers.TABLE9, column, seconds)
     baseline = printed[seconds.key]["dividemix", column[0].name].mean
     against = {place: Number(number.mean / baseline) for place, number in printed[seconds.key].items()}
@@ -340,15 +341,15 @@ def _times() -> Experiment:
 
 def _discrepancies() -> Experiment:
     """Each deviation of the released code, and of the printed text, alone against the library's default."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for name, deviation in DEVIATIONS.items():
         spec = method_spec("train", deviation.measured_on, **deviation.options)
         default = deviation.measured_on + "".join(f", {value}" for value in deviation.options.values())
         if default not in [row.name for row in rows]:
-            rows.append(Row(default, (spec,)))
+            rows.append(TableRow(default, (spec,)))
         changed = MethodSpec(spec.kind, spec.method, spec.options, (name,))
         rows.append(
-            Row(f"{deviation.measured_on}: {name}", (changed,), against=default, note=deviation.description)
+            TableRow(f"{deviation.measured_on}: {name}", (changed,), against=default, note=deviation.description)
         )
     order = {row.name: number for number, row in enumerate(rows)}
     rows.sort(key=lambda row: (order[row.against or row.name], order[row.name]))

@@ -8,7 +8,7 @@ import numpy as np
 from eigenclean_lab.reproduce.profiles import Profile
 from eigenclean_lab.reproduce.released_code import task_in
 from eigenclean_lab.reproduce.suite import task_key, task_record
-from eigenclean_lab.reproduce.values import Experiment, Metric, Number, Row, Setting
+from eigenclean_lab.reproduce.values import Column, Experiment, Metric, Number, TableRow
 from eigenclean_lab.store import Cell
 
 Key = tuple[str, str, str]  # row, column, metric or kind
@@ -132,7 +132,7 @@ def _key(task: Mapping[str, object]) -> str:
 
 
 def _cells_of(
-    row: Row, column: Setting, metric: Metric, by_task: Mapping[str, list[Cell]], profile: Profile
+    row: TableRow, column: Column, metric: Metric, by_task: Mapping[str, list[Cell]], profile: Profile
 ) -> list[Cell]:
     for spec in row.specs:
         if spec.kind == metric.kind:
@@ -142,7 +142,7 @@ def _cells_of(
     return []
 
 
-def _entry(experiment: Experiment, row: Row, column: Setting, metric: Metric, cells: list[Cell]) -> Entry:
+def _entry(experiment: Experiment, row: TableRow, column: Column, metric: Metric, cells: list[Cell]) -> Entry:
     paper = experiment.paper.get(metric.key, {}).get((row.name, column.name))
     by_seed = list(values(cells, metric).values())
     note = next((f"{cell.status}: {cell.note}" for cell in cells if not cell.is_measured), "")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.extras import require
-from eigenclean_lab.reproduce.profiles import PROFILES, Data, Profile
+from eigenclean_lab.reproduce.profiles import PROFILES, Profile, ProfileData
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import MissingData
 
@@ -34,7 +34,7 @@ class Context:
         """The profile itself."""
         return PROFILES[self.profile_name]
 
-    def data(self, task: Task) -> Data:
+    def data(self, task: Task) -> ProfileData:
         """What stands for the data of the task; `MissingData` when it needs a GPU that is not there."""
         data = self.profile.data(task.spec.kind, task.data)
         if self.profile.gpu and self.device is None and not _has_gpu():

@@ -21,7 +21,7 @@ from eigenclean_lab.bench.embed.data import cifar10_images
 from eigenclean_lab.bench.quality.data.embeddings import load_banking77
 from eigenclean_lab.bench.training.settings import TrainingSetting
 from eigenclean_lab.data_folder import data_file
-from eigenclean_lab.reproduce.profiles import PEOPLE, Data
+from eigenclean_lab.reproduce.profiles import PEOPLE, ProfileData
 from eigenclean_lab.store import MissingData
 
 VALIDATION_SHARE = 0.1  # share of the samples that choose the best epoch
@@ -33,7 +33,7 @@ Pair = tuple[Any, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class PaperCase:
     """One draw of a setting.
 
     Attributes:
@@ -73,7 +73,7 @@ class Case:
 
 
 def make_case(
-    data: Data,
+    data: ProfileData,
     noise: str,
     seed: int,
     folder: Path | None,
@@ -81,7 +81,7 @@ def make_case(
     validated: bool,
     draw: int | None = None,
     chained: bool = False,
-) -> Case:
+) -> PaperCase:
     """The draw for this seed; `MissingData` says what is needed.
 
     Samples are split by their right labels, then each part gets noise from its own random stream. Another ``draw``
@@ -100,29 +100,31 @@ def make_case(
     return _split_and_corrupt(whole, planted, drawn, validated)
 
 
-def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
     case = TrainingSetting(source, people).make(folder, seed, most)
-    return Case(case.inputs, case.labels, case.truth, None, case.test)
+    return PaperCase(case.inputs, case.labels, case.truth, None, case.test)
 
 
-def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
     """Features of texts; a quarter of each class is tested on."""
     texts = load_banking77(folder, source)
     is_test = held_out(texts.labels, _TEST_SHARE, random_state=seed)
     rows = np.flatnonzero(~is_test)
     rows = np.sort(tagged_generator(seed, "rows").permutation(rows)[:most])
     labels = texts.labels[rows]
-    return Case(texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test]))
+    return PaperCase(
+        texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test])
+    )
 
 
-def _hundred(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+def _hundred(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
     """Features of CIFAR-100's images: some to learn from, drawn by the seed, and all of those to test on."""
     train, labels, test, test_labels = _read_cifar100(data_file(folder, "cifar100_lite1_25k.npz"))
     rows = np.sort(tagged_generator(seed, "rows").permutation(len(labels))[:most])
-    return Case(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
+    return PaperCase(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
 
 
-def _pixels(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> Case:
+def _pixels(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
     """Images of CIFAR-10: the rows that a seed draws are those of the features of the same images."""
     path = data_file(folder, "cifar10_lite1_20k.npz")  # which images, and their labels
     with reading_arrays(path, "labels") as content:
@@ -134,7 +136,7 @@ def _pixels(source: str, people: str | None, folder: Path | None, seed: int, mos
         for mask, size in ((~is_test, most), (is_test, min(most, _TEST_IMAGES)))
     )
     images, test = (cifar10_images(path.parent, index[drawn]) for drawn in (rows, test_rows))
-    return Case(images, given[rows], Truth(right[rows]), None, (test, right[test_rows]))
+    return PaperCase(images, given[rows], Truth(right[rows]), None, (test, right[test_rows]))
 
 
 @lru_cache(maxsize=1)
@@ -147,7 +149,7 @@ def _read_cifar100(path: Path) -> tuple[Array, ...]:
         )
 
 
-_LOADERS: dict[str, Callable[[str, str | None, Path | None, int, int], Case]] = {
+_LOADERS: dict[str, Callable[[str, str | None, Path | None, int, int], PaperCase]] = {
     "banking77": _texts,
     "cifar100": _hundred,
     "cifar10-pixels": _pixels,
@@ -162,7 +164,7 @@ def _chained(noise: Noise | None) -> Noise | None:
     return type(noise)(**{**options, "draw": "chained"})
 
 
-def _split_and_corrupt(whole: Case, noise: Noise | None, seed: int, validated: bool) -> Case:
+def _split_and_corrupt(whole: PaperCase, noise: Noise | None, seed: int, validated: bool) -> PaperCase:
     assert whole.truth is not None
     right, classes = whole.truth.labels, encode_labels(whole.truth.labels)[0]
     is_held_out = held_out(right, VALIDATION_SHARE if validated else 0.0, random_state=seed)
@@ -186,23 +188,27 @@ def _rows_of(inputs: Any) -> Array:
 # The data sets themselves.
 
 
-def _published(data: Data, noise: str, seed: int, folder: Path | None, validated: bool, chained: bool) -> Case:
+def _published(
+    data: ProfileData, noise: str, seed: int, folder: Path | None, validated: bool, chained: bool
+) -> PaperCase:
     train, val, test, imagenet = _splits(data, folder)
     inputs = as_inputs(train.images, by=_BY)
     own_test = _pair(test if test is not None else val)
     assert own_test is not None
     if noise == PEOPLE and data.people is not None:
         given = _labels_of_people(train, data, folder)
-        return _split_and_corrupt(Case(inputs, given, Truth(train.labels), None, own_test), None, seed, validated)
+        return _split_and_corrupt(
+            PaperCase(inputs, given, Truth(train.labels), None, own_test), None, seed, validated
+        )
     if noise != PEOPLE:
-        whole = Case(inputs, train.labels, Truth(train.labels), None, own_test)
+        whole = PaperCase(inputs, train.labels, Truth(train.labels), None, own_test)
         planted = data.noise(noise)
         return _split_and_corrupt(whole, _chained(planted) if chained else planted, seed, validated)
     # The labels came with the data and the right ones are unknown; those of the validation samples were checked.
-    return Case(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
+    return PaperCase(inputs, train.labels, None, _pair(val), own_test, _pair(imagenet))
 
 
-def _labels_of_people(train: Source, data: Data, folder: Path | None) -> Array:
+def _labels_of_people(train: Source, data: ProfileData, folder: Path | None) -> Array:
     assert folder is not None
     try:
         return corrupt(train.labels, make_noise("human", path=str(folder / _HUMAN_FILE), which=data.people)).labels
@@ -210,7 +216,7 @@ def _labels_of_people(train: Source, data: Data, folder: Path | None) -> Array:
         raise MissingData(f"needs {data.needs}; {error}") from None
 
 
-def _splits(data: Data, folder: Path | None) -> Iterator[Any]:
+def _splits(data: ProfileData, folder: Path | None) -> Iterator[Any]:
     if folder is None:
         raise MissingData(f"needs {data.needs}")
     name = data.source.format(data=folder)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from eigenclean_lab.reproduce.profiles import LATE
-from eigenclean_lab.reproduce.values import Experiment, Metric, Row, Setting, method_spec
+from eigenclean_lab.reproduce.values import Column, Experiment, Metric, TableRow, method_spec
 
 _EPOCHS = (1, 2, 3, 5, 8)
 
@@ -16,7 +16,7 @@ def further_experiments() -> list[Experiment]:
 def _rounds() -> Experiment:
     """What each method would keep after each epoch of a network that is trained on all labels as given."""
     first = tuple(
-        Setting(name, "cifar10", noise)
+        Column(name, "cifar10", noise)
         for name, noise in (
             ("C10 S50", "symmetric:0.5"),
             ("C10 S80", "symmetric:0.8"),
@@ -25,16 +25,18 @@ def _rounds() -> Experiment:
     )
     late = tuple(replace(setting, name=f"{setting.name} late", data=LATE) for setting in first)
     rows = (
-        Row("train accuracy", (method_spec("rounds", "train-accuracy"),), note="share of the given labels, wrong "
-            "ones included, that the network predicts: how far it has learned the errors"),
-        Row("test accuracy", (method_spec("rounds", "test-accuracy"),)),
-        Row("keep all", (method_spec("rounds", "keep-all"),), note="F of keeping every label"),
-        Row("fine", (method_spec("rounds", "fine"),), note="as published: two components in every class"),
-        Row("fine, class-relative", (method_spec("rounds", "fine-relative"),),
+        TableRow("train accuracy", (method_spec("rounds", "train-accuracy"),),
+            note="share of the given labels, wrong ones included, that the network predicts: how far it has "
+            "learned the errors"),
+        TableRow("test accuracy", (method_spec("rounds", "test-accuracy"),)),
+        TableRow("keep all", (method_spec("rounds", "keep-all"),), note="F of keeping every label"),
+        TableRow("fine", (method_spec("rounds", "fine"),), note="as published: two components in every class"),
+        TableRow("fine, class-relative", (method_spec("rounds", "fine-relative"),),
             note="the alignment with the given class relative to that with other classes"),
-        Row("small-loss", (method_spec("rounds", "small-loss", head=None),), note="on the losses of the network"),
-        Row("judge", (method_spec("rounds", "judge"),)),
-        Row("judge, in sample", (method_spec("rounds", "judge", in_sample=True),),
+        TableRow("small-loss", (method_spec("rounds", "small-loss", head=None),),
+            note="on the losses of the network"),
+        TableRow("judge", (method_spec("rounds", "judge"),)),
+        TableRow("judge, in sample", (method_spec("rounds", "judge", in_sample=True),),
             note="the judge that is told that the features were learned from these labels"),
     )  # fmt: skip
     metrics = (
@@ -57,7 +59,7 @@ def _rounds() -> Experiment:
 
 def _theorems() -> list[Experiment]:
     """The bounds of the two theorems, against simulation."""
-    column = (Setting("simulation", "none", "none"),)
+    column = (Column("simulation", "none", "none"),)
     bounds = {"theorem1": ("",), "theorem2": ("precision_", "recall_")}
     titles = {
         "theorem1": "The bound on the perturbation, as printed and corrected, against simulation",
@@ -72,6 +74,8 @@ def _theorems() -> list[Experiment]:
         ]
         metrics = (*violated, Metric("theory.cells", "of settings", digits=0))
         experiments.append(
-            Experiment(name, title, (Row(name, (method_spec("theory", name),)),), column, metrics, plot="theory")
+            Experiment(
+                name, title, (TableRow(name, (method_spec("theory", name),)),), column, metrics, plot="theory"
+            )
         )
     return experiments

@@ -19,7 +19,7 @@ _FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
 
 
 @dataclass(frozen=True)
-class Data:
+class ProfileData:
     """What stands for a data set of the paper, and how long to train on it.
 
     Attributes:
@@ -84,13 +84,13 @@ class Profile:
     name: str
     description: str
     seeds: int
-    training: Mapping[str, Data] = field(hash=False)
-    features: Mapping[str, Data] = field(hash=False)
+    training: Mapping[str, ProfileData] = field(hash=False)
+    features: Mapping[str, ProfileData] = field(hash=False)
     gpu: bool = False
     checkpoints: bool = False
     is_papers: bool = False
 
-    def data(self, kind: str, name: str) -> Data:
+    def data(self, kind: str, name: str) -> ProfileData:
         """What stands for the data of that name in tasks of that kind."""
         return self._data(kind)[name]
 
@@ -98,13 +98,13 @@ class Profile:
         """Whether something stands for the data of that name in tasks of that kind."""
         return kind == "theory" or name in self._data(kind)
 
-    def _data(self, kind: str) -> Mapping[str, Data]:
+    def _data(self, kind: str) -> Mapping[str, ProfileData]:
         return self.training if kind == "train" else self.features
 
 
 _FEATURE_NET = {"hidden": [128]}
 _HEADS = tuple(
-    Data(
+    ProfileData(
         "cifar10",
         f"CIFAR-10, 12 000 images as 1 280 features, the hidden layer of a perceptron after {epochs} epochs",
         "cifar10_lite1_20k.npz in the folder that --data or EIGENCLEAN_DATA names",
@@ -126,8 +126,10 @@ _BANKING: dict[str, Any] = {
     "asymmetric": {"kind": "pair"},
     "samples": 7500,
 }
-_BANKING_TRAINING = Data(**_BANKING, description=f"{_TEXTS}, 30 epochs", epochs=30)
-_BANKING_FEATURES = Data(**_BANKING, description=f"{_TEXTS} after 8 epochs", epochs=8, net_options=_FEATURE_NET)
+_BANKING_TRAINING = ProfileData(**_BANKING, description=f"{_TEXTS}, 30 epochs", epochs=30)
+_BANKING_FEATURES = ProfileData(
+    **_BANKING, description=f"{_TEXTS} after 8 epochs", epochs=8, net_options=_FEATURE_NET
+)
 
 
 _PEOPLE = {
@@ -140,13 +142,13 @@ _PEOPLE = {
 def _paper() -> Profile:
     cifar = "{0} in the folder that --data or EIGENCLEAN_DATA names (cifar-10-batches-bin, cifar-100-binary or -py)"
     training = {
-        "cifar10": Data("cifar10:{data}", "CIFAR-10", cifar.format("CIFAR-10"), "cifar10"),
-        "cifar100": Data("cifar100:{data}", "CIFAR-100", cifar.format("CIFAR-100"), "cifar100"),
-        "clothing1m": Data(
+        "cifar10": ProfileData("cifar10:{data}", "CIFAR-10", cifar.format("CIFAR-10"), "cifar10"),
+        "cifar100": ProfileData("cifar100:{data}", "CIFAR-100", cifar.format("CIFAR-100"), "cifar100"),
+        "clothing1m": ProfileData(
             "clothing1m:{data}/clothing1m?subset=120000", "Clothing1M",
             "Clothing1M in the folder clothing1m of the data, and timm with its weights", "clothing1m",
         ),
-        "webvision": Data(
+        "webvision": ProfileData(
             "mini-webvision:{data}/webvision", "mini-WebVision",
             "WebVision (and imagenet/ inside) in the folder webvision of the data, and timm", "webvision",
         ),
@@ -211,11 +213,11 @@ def _small() -> Profile:
         "real data and small networks: at most an hour or two of two processors for a table",
         3,
         {
-            "cifar10": Data(**cifar, description=f"CIFAR-10, {images}"),
-            "cifar100": Data(**hundred, description=f"{many}, a perceptron, 30 epochs", epochs=30),
+            "cifar10": ProfileData(**cifar, description=f"CIFAR-10, {images}"),
+            "cifar100": ProfileData(**hundred, description=f"{many}, a perceptron, 30 epochs", epochs=30),
             BANKING: _BANKING_TRAINING,
             **_people(cifar, images),
-            IMAGES: Data(
+            IMAGES: ProfileData(
                 **fashion,
                 description="Fashion-MNIST, 5 000 images, a small CNN, 20 epochs",
                 net_options={"width": 16},
@@ -224,7 +226,7 @@ def _small() -> Profile:
             ),
         },
         {
-            "cifar10": Data(
+            "cifar10": ProfileData(
                 **fashion,
                 description="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs",
                 epochs=8,
@@ -232,7 +234,7 @@ def _small() -> Profile:
             ),
             HEAD: _HEADS[0],
             LATE: _HEADS[1],
-            "cifar100": Data(
+            "cifar100": ProfileData(
                 **hundred,
                 description=f"{many}, the hidden layer of a perceptron after 8 epochs",
                 net_options=_FEATURE_NET,
@@ -243,10 +245,10 @@ def _small() -> Profile:
     )  # fmt: skip
 
 
-def _people(cifar: Mapping[str, Any], images: str) -> dict[str, Data]:
+def _people(cifar: Mapping[str, Any], images: str) -> dict[str, ProfileData]:
     """CIFAR-10 with labels of people, under its own name and for the data whose noise is people's."""
     human = {
-        which: Data(**cifar, description=f"CIFAR-10N, {words}: {images}", people=which)
+        which: ProfileData(**cifar, description=f"CIFAR-10N, {words}: {images}", people=which)
         for which, words in _PEOPLE.items()
     }
     stand_ins = {"clothing1m": human["worst"], "webvision": human["rand1"]}
@@ -266,9 +268,9 @@ def _medium() -> Profile:
         "vectors": "cifar10",
     }
     images = "4 000 images of 64 pixels, EfficientNet-lite1 fine-tuned"
-    whole = Data(**cifar, description=f"CIFAR-10, {images}, 10 epochs", epochs=10)
+    whole = ProfileData(**cifar, description=f"CIFAR-10, {images}, 10 epochs", epochs=10)
     # With a constant learning rate the network goes on to learn the errors, which the analyses are about.
-    constant = Data(
+    constant = ProfileData(
         **cifar,
         description=f"CIFAR-10, {images}, after 8 epochs of a constant learning rate",
         epochs=8,
@@ -293,8 +295,8 @@ def _smoke() -> Profile:
         "net_options": {"hidden": [64]},
         "asymmetric": {"kind": "pair"},
     }
-    few = Data(**digits, epochs=10, samples=600)
-    known = Data(**digits, epochs=10, samples=600, people="pair:0.3")
+    few = ProfileData(**digits, epochs=10, samples=600)
+    known = ProfileData(**digits, epochs=10, samples=600, people="pair:0.3")
     return Profile(
         "smoke",
         "scikit-learn's digits: seconds, to see that everything runs",

@@ -6,7 +6,7 @@ from inspect import signature
 from typing import Any
 
 from eigenclean.train import DIVIDEMIX_BY_NOISE, RECIPES, FromDetector, Recipe, recipe
-from eigenclean_lab.reproduce.profiles import IMAGES, Data
+from eigenclean_lab.reproduce.profiles import IMAGES, ProfileData
 from eigenclean_lab.reproduce.released_code import with_deviations
 from eigenclean_lab.reproduce.values import Task, method_spec
 
@@ -16,7 +16,7 @@ PROBE = "probe"  # trains no network
 _FORGET = 0.9  # Co-teaching in the paper's comparison forgets this share of the noise rate
 
 
-def make_recipe(task: Task, data: Data, noise_rate: float | None = None) -> Recipe:
+def make_recipe(task: Task, data: ProfileData, noise_rate: float | None = None) -> Recipe:
     """The recipe of the task with its authors' options for such noise, in as many epochs as the profile sets.
 
     Args:
@@ -42,7 +42,7 @@ def make_recipe(task: Task, data: Data, noise_rate: float | None = None) -> Reci
     return with_deviations(chosen, task.spec.emulate)
 
 
-def _noise_options(task: Task, data: Data, noise_rate: float | None) -> dict[str, Any]:
+def _noise_options(task: Task, data: ProfileData, noise_rate: float | None) -> dict[str, Any]:
     """Options that depend on the noise, as the authors or the paper's comparison set them."""
     kind, _, text = task.noise.partition(":")
     rate = float(text) if text else noise_rate

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from eigenclean.evidence import Evidence
 from eigenclean.train import FromDetector, Memory, Recipe, Selection, Stage
 from eigenclean_lab.reproduce.profiles import IMAGES
-from eigenclean_lab.reproduce.values import MethodSpec, Setting, Task
+from eigenclean_lab.reproduce.values import Column, MethodSpec, Task
 
 Change = Callable[[Recipe], Recipe]
 
@@ -38,7 +38,7 @@ class Deviation:
     noise: str = ""
     data: tuple[str, ...] = ()
 
-    def concerns(self, setting: Setting) -> bool:
+    def concerns(self, setting: Column) -> bool:
         """Whether the deviation changes anything in such a setting."""
         kind = setting.noise.partition(":")[0]
         return self.noise in ("", kind) and (not self.data or setting.data in self.data)
@@ -186,7 +186,7 @@ def released_deviations(recipe: Recipe) -> tuple[str, ...]:
     )
 
 
-def task_in(spec: MethodSpec, setting: Setting) -> Task:
+def task_in(spec: MethodSpec, setting: Column) -> Task:
     """The method in the setting, with those of its deviations that concern it: other cells stay what they are."""
     emulate = tuple(name for name in spec.emulate if DEVIATIONS[name].concerns(setting))
     return Task(replace(spec, emulate=emulate), setting.data, setting.noise)

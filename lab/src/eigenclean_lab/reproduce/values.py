@@ -17,7 +17,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Column:
     """A column: data and noise, by the paper's names; a profile says what stands in for them.
 
     Attributes:
@@ -51,7 +51,7 @@ class MethodSpec:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table.
 
     Attributes:
@@ -115,8 +115,8 @@ class Experiment:
 
     name: str
     title: str
-    rows: tuple[Row, ...]
-    columns: tuple[Setting, ...]
+    rows: tuple[TableRow, ...]
+    columns: tuple[Column, ...]
     metrics: tuple[Metric, ...]
     paper: Mapping[str, Mapping[Place, Number]] = field(default_factory=dict, hash=False)
     plot: Literal["dots", "rates", "curves", "fractions", "planes", "theory"] = "dots"

@@ -3,12 +3,12 @@
 from eigenclean_lab.store.cell import Cell, Measured, Restamp, Status, measured_cells
 from eigenclean_lab.store.fingerprints import code_key, registered, short_hash
 from eigenclean_lab.store.measuring import MissingData, Save, measure_cell, run_cells, select_settings, today
-from eigenclean_lab.store.restamp import Comparison, GroupReport, Suite, measure_reference, restamp
+from eigenclean_lab.store.restamp import CellComparison, GroupReport, Suite, measure_reference, restamp
 from eigenclean_lab.store.store import Store
 
 __all__ = [
     "Cell",
-    "Comparison",
+    "CellComparison",
     "GroupReport",
     "Measured",
     "MissingData",

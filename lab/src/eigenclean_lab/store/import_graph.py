@@ -29,7 +29,7 @@ class Import:
 
 
 @dataclass(frozen=True)
-class Source:
+class ParsedModule:
     """One parsed module.
 
     Attributes:
@@ -58,7 +58,7 @@ class ImportGraph:
             for file in sorted(folder.rglob("*.py")):
                 parts = [package, *file.relative_to(folder).with_suffix("").parts]
                 self._files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, ParsedModule] = {}
 
     def closure(self, modules: Iterable[str]) -> set[str]:
         """The modules themselves and everything that their code depends on."""
@@ -95,7 +95,7 @@ class ImportGraph:
             return imported.module, False
         return self._resolve(bound) or (imported.module, False)
 
-    def _source(self, module: str) -> Source:
+    def _source(self, module: str) -> ParsedModule:
         if module not in self._sources:
             if module not in self._files:
                 raise KeyError(f"no module {module} in the packages of this graph")
@@ -104,7 +104,7 @@ class ImportGraph:
 
 
 @cache
-def parse(text: str, module: str = "") -> Source:
+def parse(text: str, module: str = "") -> ParsedModule:
     """Imports and code of a module.
 
     >>> parse("from a import b, c\\nTABLE = {'b': b}\\nx = c()").used
@@ -149,7 +149,7 @@ def parse(text: str, module: str = "") -> Source:
         _drop_docstrings(statement)
     code = "\n".join(ast.dump(statement) for statement in statements if not _is_docstring(statement))
     digest = hashlib.blake2b(code.encode(), digest_size=16).hexdigest()
-    return Source(digest, bound, frozenset(used), frozenset(reexported))
+    return ParsedModule(digest, bound, frozenset(used), frozenset(reexported))
 
 
 def _bindings(node: ast.Import | ast.ImportFrom, module: str) -> list[tuple[str, Import]]:

@@ -43,7 +43,7 @@ class Suite(Protocol):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CellComparison:
     """One cell that was measured again.
 
     Attributes:
@@ -80,20 +80,20 @@ class GroupReport:
     group: str
     size: int
     drawn_from: int
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[CellComparison, ...]
 
     @property
-    def missing(self) -> tuple[Comparison, ...]:
+    def missing(self) -> tuple[CellComparison, ...]:
         """Drawn cells that could not be measured, for lack of data or a library."""
         return tuple(comparison for comparison in self.comparisons if comparison.again.status == "missing")
 
     @property
-    def compared(self) -> tuple[Comparison, ...]:
+    def compared(self) -> tuple[CellComparison, ...]:
         """Drawn cells without the missing ones."""
         return tuple(comparison for comparison in self.comparisons if comparison.again.status != "missing")
 
     @property
-    def different(self) -> tuple[Comparison, ...]:
+    def different(self) -> tuple[CellComparison, ...]:
         """Drawn cells that failed or came out otherwise than before."""
         return tuple(comparison for comparison in self.compared if not comparison.is_equal)
 
@@ -214,11 +214,11 @@ def _draw(group: str, cells: Sequence[Cell], sample: int, seed: int) -> Iterator
     yield from (cells[row] for row in track(rows, group))
 
 
-def compare(cell: Cell, expected: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> Comparison:
+def compare(cell: Cell, expected: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> CellComparison:
     """Differences between the expected figures and curves of a cell and those measured now."""
     gaps = _gaps(expected, again, suite) if again.is_measured else {}
     differences = {name: gap for name, gap in gaps.items() if gap > tolerance}
-    return Comparison(cell, expected, again, differences, max(gaps.values(), default=0.0))
+    return CellComparison(cell, expected, again, differences, max(gaps.values(), default=0.0))
 
 
 def _gaps(before: Cell, after: Cell, suite: Suite) -> dict[str, float]:

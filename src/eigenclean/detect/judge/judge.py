@@ -58,7 +58,7 @@ from eigenclean.detect.judge.repeats import (
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
 from eigenclean.detect.judge.view_agreement import comparable_rates, estimates_by_view
 from eigenclean.detect.judge.views import AUTO
-from eigenclean.detect.judge.views.probabilities import Probabilities, split_columns
+from eigenclean.detect.judge.views.probabilities import ProbabilityView, split_columns
 from eigenclean.detect.judge.views.selection import check_views, combines_probabilities
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import EvidenceKind, VerifiedLabels
@@ -345,7 +345,7 @@ class Judge(BlockDetector):
             self.noise_rate_range_,
             all(fit.predicts for fit in fits),
             views_left_out,
-            next((view.agreement for view in views if isinstance(view, Probabilities)), None),
+            next((view.agreement for view in views if isinstance(view, ProbabilityView)), None),
             self.consumes,
             view_rates,
         )

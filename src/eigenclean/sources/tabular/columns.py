@@ -26,7 +26,7 @@ MIN_EMBEDDING = 16  # numbered columns from which a matrix is taken for an embed
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class ColumnOptions:
     """What the caller says about the columns of a table; None leaves the choice to `choose_columns`.
 
     Attributes:
@@ -64,7 +64,7 @@ class TableOptions:
     def set_options(self) -> list[str]:
         """Names of the options that only tables have and that were given.
 
-        >>> TableOptions(id_column="key").set_options()
+        >>> ColumnOptions(id_column="key").set_options()
         ['id_column']
         """
         flags = ("prefer_raw", "follow_links", "need_features")
@@ -98,11 +98,11 @@ class Columns:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose_columns(schema: pa.Schema, options: TableOptions, *, by: str, need_label: bool = True) -> Columns:
+def choose_columns(schema: pa.Schema, options: ColumnOptions, *, by: str, need_label: bool = True) -> Columns:
     """Check the names in ``options`` and fill in the others by convention.
 
     >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
-    >>> columns = choose_columns(schema, TableOptions(), by="x.csv")
+    >>> columns = choose_columns(schema, ColumnOptions(), by="x.csv")
     >>> columns.features, columns.label, columns.id, columns.is_matrix
     (('f0', 'f1'), 'label', 'id', True)
     """
@@ -196,7 +196,7 @@ def index_columns(schema: pa.Schema) -> set[str]:
 
 
 def _default_features(
-    schema: pa.Schema, candidates: list[Any], options: TableOptions, taken: set[str], *, by: str
+    schema: pa.Schema, candidates: list[Any], options: ColumnOptions, taken: set[str], *, by: str
 ) -> tuple[tuple[str, ...], str | None, str | None, bool]:
     """Features, texts and images when no features were named, and whether texts are embedded beside the features.
 

@@ -18,7 +18,7 @@ from eigenclean.sources.tabular.columns import (
     IMAGE_NAMES,
     LABEL_NAMES,
     TEXT_NAMES,
-    TableOptions,
+    ColumnOptions,
     is_number,
 )
 from eigenclean.sources.tabular.dialect import read_dialect
@@ -72,7 +72,7 @@ class CsvTable(Table):
         return self._inferred
 
     @contextmanager
-    def prepared(self, options: TableOptions) -> Iterator[None]:
+    def prepared(self, options: ColumnOptions) -> Iterator[None]:
         """Parse the file, and hold its columns with types that suit all their rows."""
         named = (options.label_column, options.id_column, options.text_column, options.image_column)
         texts = {*_ROW_COLUMNS, *(name for name in named if name is not None)}

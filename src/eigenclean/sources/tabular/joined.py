@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
-from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.columns import ColumnOptions
 from eigenclean.sources.tabular.table import Table
 
 
@@ -39,7 +39,7 @@ class JoinedTable(Table):
         return self._joined
 
     @contextmanager
-    def prepared(self, options: TableOptions) -> Iterator[None]:
+    def prepared(self, options: ColumnOptions) -> Iterator[None]:
         """All tables prepared."""
         with ExitStack() as stack:
             for table in self.tables:

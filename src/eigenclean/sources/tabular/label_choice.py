@@ -10,7 +10,7 @@ from eigenclean.sources.tabular.columns import (
     IMAGE_NAMES,
     LABEL_NAMES,
     TEXT_NAMES,
-    TableOptions,
+    ColumnOptions,
     index_columns,
 )
 from eigenclean.sources.tabular.table import Table
@@ -21,16 +21,16 @@ _SAMPLE_ROWS = 5000  # rows that are looked at
 MAX_CLASSES, MAX_NUMBERS = 1000, 20  # different names, or whole numbers, that may be classes
 
 
-def find_label_column(table: Table, options: TableOptions) -> str | None:
+def find_label_column(table: Table, options: ColumnOptions) -> str | None:
     """The one column that can hold labels; None if a column has a usual name, or if there is none or several.
 
     Names of classes repeat: a column of texts or whole numbers is a candidate if it has few different values.
 
     >>> from eigenclean.sources.tabular.frames import FrameTable
     >>> rows = {"width": [1.5, 2.5, 3.5, 4.5], "species": ["ant", "bee", "ant", "bee"]}
-    >>> find_label_column(FrameTable(pa.table(rows)), TableOptions())
+    >>> find_label_column(FrameTable(pa.table(rows)), ColumnOptions())
     'species'
-    >>> find_label_column(FrameTable(pa.table({**rows, "island": ["x", "x", "y", "y"]})), TableOptions())
+    >>> find_label_column(FrameTable(pa.table({**rows, "island": ["x", "x", "y", "y"]})), ColumnOptions())
     """
     names = table.schema.names
     if any(name in names for name in LABEL_NAMES):

@@ -17,7 +17,7 @@ from eigenclean.sources.images.column import image_column
 from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import LabelSource, TextSource, text_bytes
 from eigenclean.sources.tabular.column_arrays import Stream, blocks, joined_batches, regroup, stack
-from eigenclean.sources.tabular.columns import Columns, TableOptions, choose_columns, is_number, no_features
+from eigenclean.sources.tabular.columns import ColumnOptions, Columns, choose_columns, is_number, no_features
 from eigenclean.sources.tabular.label_choice import find_label_column
 from eigenclean.sources.tabular.rows import row_columns, row_values
 from eigenclean.sources.tabular.table import CHUNK_ROWS, Table
@@ -31,7 +31,7 @@ MAX_READABLE = 64  # numbered columns that people may want to read; more are an 
 
 
 def open_table(
-    table: Table, options: TableOptions, *, labels: Array | None = None, one_pass: bool = False
+    table: Table, options: ColumnOptions, *, labels: Array | None = None, one_pass: bool = False
 ) -> Source:
     """The table as a source: of features if there are any, else of images or texts, else of labels alone.
 
@@ -66,7 +66,7 @@ def _groups(table: Table, column: str) -> Array:
     )
 
 
-def _open_rows(table: Table, options: TableOptions, labels: Array | None, one_pass: bool) -> Source:
+def _open_rows(table: Table, options: ColumnOptions, labels: Array | None, one_pass: bool) -> Source:
     columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
     if not columns.features:
         return _open_content(table, columns, options, labels)
@@ -83,7 +83,7 @@ def _open_rows(table: Table, options: TableOptions, labels: Array | None, one_pa
     return EncodedTableSource(source, encoding)
 
 
-def _open_content(table: Table, columns: Columns, options: TableOptions, labels: Array | None) -> Source:
+def _open_content(table: Table, columns: Columns, options: ColumnOptions, labels: Array | None) -> Source:
     """A source of the images or texts in the columns of a table without features, or of its labels alone."""
     values = row_values(table, table.read(row_columns(columns)), columns, labels)
     source: Source

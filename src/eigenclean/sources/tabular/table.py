@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eigenclean.sources.tabular.columns import TableOptions
+from eigenclean.sources.tabular.columns import ColumnOptions
 
 CHUNK_ROWS = 1 << 16  # rows per batch when a whole table is read
 _HEAD_ROWS = 1000
@@ -29,7 +29,7 @@ class Table(ABC):
         """Names and types of all columns."""
         return self._schema
 
-    def prepared(self, options: TableOptions) -> AbstractContextManager[None]:
+    def prepared(self, options: ColumnOptions) -> AbstractContextManager[None]:
         """A context that holds what `read` and `read_with_features` will be asked for, if that saves a pass."""
         return nullcontext()
 

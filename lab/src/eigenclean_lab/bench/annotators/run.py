@@ -22,7 +22,7 @@ _BINS = 15
 
 
 @dataclass(frozen=True)
-class Measured:
+class CrowdResult:
     """What was measured on one crowd; shares of right labels unless said otherwise.
 
     Attributes:
@@ -60,17 +60,17 @@ class Measured:
         return beats and (self.target is None or self.consensus >= self.target)
 
 
-def run(folder: Path | None, *, seed: int = 0, quick: bool = False) -> list[Measured]:
+def run(folder: Path | None, *, seed: int = 0, quick: bool = False) -> list[CrowdResult]:
     """Every crowd for which there are data; with ``quick`` the digits only."""
     return [measure(name, folder, seed) for name in CROWDS if not quick or name.endswith("digits")]
 
 
-def measure(name: str, folder: Path | None, seed: int) -> Measured:
+def measure(name: str, folder: Path | None, seed: int) -> CrowdResult:
     """One crowd; missing data are a note."""
     try:
         crowd = CROWDS[name](folder, seed)
     except MissingData as error:
-        return Measured(name, note=str(error))
+        return CrowdResult(name, note=str(error))
     given, truth = crowd.annotations, crowd.truth
     evidence = Evidence(np.arange(len(truth)), given.majority, features=crowd.features, annotations=given)
     whole = judge_annotations(evidence)
@@ -81,7 +81,7 @@ def measure(name: str, folder: Path | None, seed: int) -> Measured:
     right = truth[given.rows] == given.codes
     actual = np.bincount(given.annotators, right) / given.per_annotator
     held = (quality.low <= actual) & (actual <= quality.high)
-    return Measured(
+    return CrowdResult(
         name,
         majority=_share(given.majority_codes, truth),
         labels_alone=_share(alone.model.posterior.argmax(axis=1), truth),
@@ -95,7 +95,7 @@ def measure(name: str, folder: Path | None, seed: int) -> Measured:
     )
 
 
-def facts(measured: list[Measured]) -> dict[str, Any]:
+def facts(measured: list[CrowdResult]) -> dict[str, Any]:
     """What `results/bench_annotators.json` holds."""
     return {"date": today(), "crowds": [{**asdict(each), "passed": each.passed} for each in measured]}
 

@@ -17,7 +17,7 @@ from eigenclean.progress import track
 from eigenclean.sources import Source, open_source
 from eigenclean.truth import Truth
 from eigenclean_lab.bench.embed.data import banking77, cifar10, digits, write_class_folders
-from eigenclean_lab.bench.speed.ratios import Ratio, Target, record
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget, record
 from eigenclean_lab.bench.speed.timing import best_in_turns, limited_threads
 from eigenclean_lab.store import MissingData, today
 
@@ -165,7 +165,7 @@ def _speed(kind: str, name: str, repeats: int) -> Ratio:
         source = open_source({"texts": texts, "labels": np.arange(few) % 2})
         batches = [texts[start : start + encoder.batch] for start in range(0, few, encoder.batch)]
         bare = lambda: [encoder.encode(batch) for batch in batches]  # noqa: E731
-    target = Target("at most", 1.2)
+    target = RatioTarget("at most", 1.2)
 
     def ours() -> None:
         embed_source(source, encoder, use_cache=False)

@@ -47,7 +47,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Setting:
+class QualitySetting:
     """Data, size and noise.
 
     Attributes:

@@ -7,7 +7,7 @@ from eigenclean.detect import DEFAULT, DETECTORS, build_detector, plain_paramete
 from eigenclean.errors import InvalidOption
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.quality import baseline
-from eigenclean_lab.bench.quality.case import Case, Setting
+from eigenclean_lab.bench.quality.case import Case, QualitySetting
 from eigenclean_lab.bench.quality.peers import PEERS
 from eigenclean_lab.store import MissingData
 
@@ -17,7 +17,7 @@ COMPARED = (DEFAULT, "fine", "fine-relative", "knn", "simifeat", baseline.NAME, 
 _ON_PROBABILITIES = {"views": "probabilities"}  # options of the judge
 
 
-def contenders(setting: Setting, names: Sequence[str] | None) -> list[str]:
+def contenders(setting: QualitySetting, names: Sequence[str] | None) -> list[str]:
     """The named detectors that can take part in the setting; by default the judge and its peers.
 
     Settings of earlier versions have all detectors by default.
@@ -26,13 +26,13 @@ def contenders(setting: Setting, names: Sequence[str] | None) -> list[str]:
     return [name for name in dict.fromkeys(names or default) if _takes_part(name, setting)]
 
 
-def _takes_part(name: str, setting: Setting) -> bool:
+def _takes_part(name: str, setting: QualitySetting) -> bool:
     if name in PEERS:
         return PEERS[name].applies(setting)
     return setting.model is None or name == DEFAULT
 
 
-def detector_options(name: str, setting: Setting, seed: int) -> dict[str, Any]:
+def detector_options(name: str, setting: QualitySetting, seed: int) -> dict[str, Any]:
     """All options of a detector in a setting, as plain values; none for a peer."""
     if name not in DETECTORS:
         return {}

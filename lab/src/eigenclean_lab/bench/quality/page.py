@@ -5,7 +5,7 @@ from pathlib import Path
 
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page_tables import (
-    Comparison,
+    SettingComparison,
     clean_table,
     comparisons,
     family_table,
@@ -14,7 +14,7 @@ from eigenclean_lab.bench.quality.page_tables import (
     noisy_table,
 )
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, TABLES, common_settings, peer_table
-from eigenclean_lab.bench.quality.rows import Row, summary_rows
+from eigenclean_lab.bench.quality.rows import QualityRow, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.store import Cell
@@ -87,7 +87,7 @@ def _age(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _peers(rows: Sequence[Row]) -> list[str]:
+def _peers(rows: Sequence[QualityRow]) -> list[str]:
     """Tables of the judge beside its peers, where all of them were measured."""
     lines = []
     for title, names, family in (("all kinds of data", ALL_DATA, None), ("tables", TABLES, "tables")):
@@ -101,7 +101,7 @@ def _peers(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _section(half: str, members: Sequence[Comparison]) -> list[str]:
+def _section(half: str, members: Sequence[SettingComparison]) -> list[str]:
     if not members:
         return [_UNCONFIRMED] if half == "confirmation" else []
     title, text = _HALVES[half]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.baseline import NAME as BASELINE
 from eigenclean_lab.bench.quality.data import FAMILIES
-from eigenclean_lab.bench.quality.rows import Row, family_figures, mean
+from eigenclean_lab.bench.quality.rows import QualityRow, family_figures, mean
 
 TIED = 0.003
 BEHIND = 0.01
@@ -15,18 +15,18 @@ _COMPARED = (*_RANKINGS, "noisy_f1")
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SettingComparison:
     """The judge and the others in one setting."""
 
-    judge: Row
-    others: Sequence[Row]
+    judge: QualityRow
+    others: Sequence[QualityRow]
 
     @property
     def setting(self) -> str:
         """Name of the setting."""
         return self.judge.setting
 
-    def best(self, figure: str) -> Row | None:
+    def best(self, figure: str) -> QualityRow | None:
         """The other detector with the highest figure; None if none has it."""
         having = [row for row in self.others if row.figures.get(figure) is not None]
         return max(having, key=lambda row: row.figures[figure] or 0.0) if having else None
@@ -38,20 +38,20 @@ class Comparison:
         return None if ours is None or theirs is None else ours - theirs
 
 
-def comparisons(rows: Sequence[Row]) -> list[Comparison]:
+def comparisons(rows: Sequence[QualityRow]) -> list[SettingComparison]:
     """Settings in which the judge and at least one other were measured, in the order of the rows."""
-    settings: dict[str, dict[str, Row]] = {}
+    settings: dict[str, dict[str, QualityRow]] = {}
     for row in rows:
         if row.figures:
             settings.setdefault(row.setting, {})[row.detector] = row
     return [
-        Comparison(table[DEFAULT], [row for name, row in table.items() if name != DEFAULT])
+        SettingComparison(table[DEFAULT], [row for name, row in table.items() if name != DEFAULT])
         for table in settings.values()
         if DEFAULT in table and len(table) > 1
     ]
 
 
-def noisy_table(compared: Sequence[Comparison]) -> list[str]:
+def noisy_table(compared: Sequence[SettingComparison]) -> list[str]:
     """Settings with wrong labels."""
     noisy = [comparison for comparison in compared if not comparison.judge.is_clean]
     heads = ["Setting", "AUROC", "best other", "AP", "best other", "F1", "best other", "ECE", "rate", "true",
@@ -59,7 +59,7 @@ def noisy_table(compared: Sequence[Comparison]) -> list[str]:
     return markdown(heads, [_noisy_cells(comparison) for comparison in noisy])
 
 
-def _noisy_cells(comparison: Comparison) -> list[str]:
+def _noisy_cells(comparison: SettingComparison) -> list[str]:
     figures, cells = comparison.judge.figures, [comparison.setting]
     for figure in _COMPARED:
         best, lead, ours = comparison.best(figure), comparison.lead(figure), number(figures.get(figure))
@@ -69,14 +69,14 @@ def _noisy_cells(comparison: Comparison) -> list[str]:
     return [*cells, *(number(figures.get(name)) for name in names), _time(comparison)]
 
 
-def _time(comparison: Comparison) -> str:
+def _time(comparison: SettingComparison) -> str:
     """Time of the judge over that of cleanlab-knn; a machine that did other work as well makes it rough."""
     theirs = next((row.figures.get("seconds") for row in comparison.others if row.detector == BASELINE), None)
     ours = comparison.judge.figures.get("seconds")
     return f"{ours / theirs:.2f}x" if ours is not None and theirs else "–"
 
 
-def clean_table(compared: Sequence[Comparison]) -> list[str]:
+def clean_table(compared: Sequence[SettingComparison]) -> list[str]:
     """Settings in which no label is wrong: every flag is a false one."""
     heads = ["Setting", "rows", "flagged", "fewest of the others", "ECE", "rate"]
     lines = []
@@ -92,7 +92,7 @@ def clean_table(compared: Sequence[Comparison]) -> list[str]:
     return markdown(heads, lines)
 
 
-def hits_table(compared: Sequence[Comparison]) -> list[str]:
+def hits_table(compared: Sequence[SettingComparison]) -> list[str]:
     """Wrong labels among the 100 most doubtful ones, where people made the errors."""
     lines = []
     for comparison in compared:
@@ -103,7 +103,7 @@ def hits_table(compared: Sequence[Comparison]) -> list[str]:
     return markdown(["Setting", "hits", "best other"], lines)
 
 
-def family_table(compared: Sequence[Comparison]) -> list[str]:
+def family_table(compared: Sequence[SettingComparison]) -> list[str]:
     """Means over the settings of each family, against the best other of each setting."""
     heads = ["Family", "settings", "AUROC", "best other", "AP", "best other", "F1", "best other", "ECE",
              "rate off by", "flagged when clean", "rate in interval", "≤ 10 % kept"]  # fmt: skip
@@ -115,7 +115,7 @@ def family_table(compared: Sequence[Comparison]) -> list[str]:
     return markdown(heads, lines)
 
 
-def _family_cells(members: Sequence[Comparison]) -> list[str]:
+def _family_cells(members: Sequence[SettingComparison]) -> list[str]:
     ours = family_figures([comparison.judge for comparison in members])
     cells = []
     for figure in _COMPARED:
@@ -128,7 +128,7 @@ def _family_cells(members: Sequence[Comparison]) -> list[str]:
     ]
 
 
-def losses(compared: Sequence[Comparison]) -> list[str]:
+def losses(compared: Sequence[SettingComparison]) -> list[str]:
     """Every setting where the judge ranks more than .01 worse than the best other, worst first."""
     behind = []
     for comparison in compared:
@@ -140,7 +140,7 @@ def losses(compared: Sequence[Comparison]) -> list[str]:
     return markdown(["Setting", "half", "AUROC", "AP"], [cells for _, cells in sorted(behind)])
 
 
-def _loss(comparison: Comparison, figure: str, lead: float | None) -> str:
+def _loss(comparison: SettingComparison, figure: str, lead: float | None) -> str:
     best = comparison.best(figure)
     if lead is None or best is None or lead >= -BEHIND:
         return number(comparison.judge.figures.get(figure))

@@ -7,7 +7,7 @@ import numpy as np
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.baseline import NAME as BASELINE
 from eigenclean_lab.bench.quality.page_tables import markdown, number, share
-from eigenclean_lab.bench.quality.rows import Row, family_figures
+from eigenclean_lab.bench.quality.rows import QualityRow, family_figures
 
 # Detectors of a table and how a reader knows them. cleanlab's users call find_label_issues on the probabilities of
 # a cross-validated model, with its default filter.
@@ -30,7 +30,7 @@ _HEADS = ("", "AUROC", "AP", "F1 of flags", "flagged when nothing is wrong", "EC
 
 
 def common_settings(
-    rows: Sequence[Row], names: Mapping[str, str], half: str, family: str | None = None
+    rows: Sequence[QualityRow], names: Mapping[str, str], half: str, family: str | None = None
 ) -> list[str]:
     """The settings of a half (and a family) in which every named detector was measured."""
     measured: dict[str, set[str]] = {}
@@ -40,7 +40,7 @@ def common_settings(
     return [setting for setting, detectors in measured.items() if detectors >= set(names)]
 
 
-def peer_table(rows: Sequence[Row], names: Mapping[str, str], settings: Sequence[str]) -> list[str]:
+def peer_table(rows: Sequence[QualityRow], names: Mapping[str, str], settings: Sequence[str]) -> list[str]:
     """Markdown: a line for each named detector, with means over these settings and the median time."""
     lines = []
     for detector, title in names.items():

@@ -8,7 +8,7 @@ import numpy as np
 from eigenclean.arrays import Bools, Float64s, Ints, encode_labels
 from eigenclean.extras import require
 from eigenclean.verdict import Verdict
-from eigenclean_lab.bench.quality.case import Case, Setting
+from eigenclean_lab.bench.quality.case import Case, QualitySetting
 from eigenclean_lab.bench.quality.probabilities import out_of_fold
 
 _RULES = {"prune": "prune_by_noise_rate", "confident": "confident_learning", "argmax": None}
@@ -27,7 +27,7 @@ class Peer:
     model: str | None
     rule: str
 
-    def applies(self, setting: Setting) -> bool:
+    def applies(self, setting: QualitySetting) -> bool:
         """Whether the setting has what this peer needs."""
         if self.model is None or setting.model is not None:
             return self.model is None and setting.model is not None

@@ -9,7 +9,7 @@ from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
 from eigenclean_lab.bench.quality.page_tables import number
-from eigenclean_lab.bench.quality.rows import Row, summary_rows
+from eigenclean_lab.bench.quality.rows import QualityRow, summary_rows
 from eigenclean_lab.store import Cell
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}
@@ -49,7 +49,7 @@ def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
     return path
 
 
-def _best_first(rows: Sequence[Row]) -> list[str]:
+def _best_first(rows: Sequence[QualityRow]) -> list[str]:
     """Detectors by mean rank over the settings: a detector that skips hard settings gains nothing."""
     names = list(dict.fromkeys(row.detector for row in rows))
     ranks: dict[str, list[float]] = {name: [] for name in names}
@@ -60,7 +60,7 @@ def _best_first(rows: Sequence[Row]) -> list[str]:
     return sorted(names, key=lambda name: float(np.mean(ranks[name])))
 
 
-def _grid(rows: Sequence[Row], detectors: Sequence[str], settings: Sequence[str], key: str) -> Float64s:
+def _grid(rows: Sequence[QualityRow], detectors: Sequence[str], settings: Sequence[str], key: str) -> Float64s:
     grid = np.full((len(detectors), len(settings)), np.nan)
     for row in rows:
         value = row.figures[key]

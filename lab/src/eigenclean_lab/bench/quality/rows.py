@@ -16,7 +16,7 @@ _TOLERATED = 0.15  # of false flags where .10 was asked
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class QualityRow:
     """A line of the table: the mean over the seeds that were measured, or why there is none."""
 
     setting: str
@@ -65,7 +65,7 @@ class Means:
     figures: Mapping[str, float | None]
 
 
-def summary_rows(cells: Iterable[Cell]) -> list[Row]:
+def summary_rows(cells: Iterable[Cell]) -> list[QualityRow]:
     """Means over seeds, in the order of the cells; a figure that no seed has is None."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -77,12 +77,12 @@ def summary_rows(cells: Iterable[Cell]) -> list[Row]:
         figures = {figure: mean(cell.figures.get(figure) for cell in measured) for figure in FIGURES}
         n_rows = next((cell.facts["rows"] for cell in measured if "rows" in cell.facts), None)
         rows.append(
-            Row(setting, detector, len(measured), next(iter(notes), ""), figures if measured else {}, n_rows)
+            QualityRow(setting, detector, len(measured), next(iter(notes), ""), figures if measured else {}, n_rows)
         )
     return rows
 
 
-def family_means(rows: Sequence[Row]) -> list[Means]:
+def family_means(rows: Sequence[QualityRow]) -> list[Means]:
     """Means by half, family and detector, and over all families of a half."""
     measured = [row for row in rows if row.figures]
     result = []
@@ -95,7 +95,7 @@ def family_means(rows: Sequence[Row]) -> list[Means]:
     return result
 
 
-def family_figures(rows: Sequence[Row]) -> dict[str, float | None]:
+def family_figures(rows: Sequence[QualityRow]) -> dict[str, float | None]:
     """The figures of `Means` for the rows of one detector."""
     noisy = [row.figures for row in rows if not row.is_clean]
     clean = [row.figures for row in rows if row.is_clean]

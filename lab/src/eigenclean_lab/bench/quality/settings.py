@@ -14,7 +14,7 @@ The name of a setting says all about it: data, what makes it harder, and noise, 
 
 from eigenclean.errors import InvalidOption
 from eigenclean.noise import Noise, make_noise
-from eigenclean_lab.bench.quality.case import Setting
+from eigenclean_lab.bench.quality.case import QualitySetting
 from eigenclean_lab.bench.quality.data import DATA
 from eigenclean_lab.bench.quality.noise import Boundary, OneClass
 from eigenclean_lab.bench.quality.probabilities import MODELS
@@ -141,11 +141,11 @@ CONFIRMATION = {
 }
 
 
-def parse_setting(name: str, *, earlier: bool = False) -> Setting:
+def parse_setting(name: str, *, earlier: bool = False) -> QualitySetting:
     """The setting that a name stands for.
 
     >>> parse_setting("cifar10-dev-1000/pair-20")
-    Setting(data='cifar10-dev', noise=Pair(rate=0.2, exact=True), two_classes=False, ratio=1.0, n_rows=1000,
+    QualitySetting(data='cifar10-dev', noise=Pair(rate=0.2, exact=True), two_classes=False, ratio=1.0, n_rows=1000,
             epochs=None, model=None)
     """
     group, _, noise = name.partition("/")
@@ -164,7 +164,7 @@ def parse_setting(name: str, *, earlier: bool = False) -> Setting:
             variant["model"] = word
         else:
             variant["n_rows"] = int(word)
-    return Setting(data, _noise(noise), **variant, earlier=earlier, name=name)  # type: ignore[arg-type]
+    return QualitySetting(data, _noise(noise), **variant, earlier=earlier, name=name)  # type: ignore[arg-type]
 
 
 def _noise(text: str) -> Noise | str | None:
@@ -185,7 +185,7 @@ def _noise(text: str) -> Noise | str | None:
     return make_noise({"sym": "symmetric"}.get(kind, kind), share)
 
 
-SETTINGS: dict[str, Setting] = {
+SETTINGS: dict[str, QualitySetting] = {
     f"{group}/{noise}": parse_setting(f"{group}/{noise}", earlier=groups is EARLIER)
     for groups in (EARLIER, DEVELOPMENT, CONFIRMATION)
     for group, noises in groups.items()

@@ -16,7 +16,7 @@ import sklearn
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean_lab.bench.quality import network_features, probabilities
-from eigenclean_lab.bench.quality.case import Case, Setting
+from eigenclean_lab.bench.quality.case import Case, QualitySetting
 from eigenclean_lab.bench.quality.contenders import NAMES, contenders, detector_options
 from eigenclean_lab.bench.quality.data import DATA, HALVES, LOADERS
 from eigenclean_lab.bench.quality.measure import FIGURES, RUNNERS, measure, runner_of
@@ -49,7 +49,7 @@ class QualitySuite:
     data: Path | None = None
     name = "quality"
 
-    def new_request(self, detector: str, setting: Setting, seed: int) -> Cell:
+    def new_request(self, detector: str, setting: QualitySetting, seed: int) -> Cell:
         """The cell of a detector in a setting, not measured yet."""
         options = detector_options(detector, setting, seed)
         facts = [detector, options, repr(setting), seed, FIGURES]
@@ -156,7 +156,7 @@ def _case(setting: str, data: Path | None, seed: int) -> Case:
 
 
 @lru_cache
-def _code(detector: str, options: str, setting: Setting) -> str:
+def _code(detector: str, options: str, setting: QualitySetting) -> str:
     """Fingerprint of the detector and the measuring, and of what makes the features or probabilities."""
     entries = [*component_modules([detector, json.loads(options)]), RUNNERS[runner_of(detector)]]
     entries.append(LOADERS[DATA[setting.data].loader])
@@ -164,4 +164,4 @@ def _code(detector: str, options: str, setting: Setting) -> str:
         entries.append(network_features)
     if setting.model is not None:
         entries.append(probabilities)
-    return code_key(measure, Setting, *entries)
+    return code_key(measure, QualitySetting, *entries)

@@ -19,7 +19,7 @@ from eigenclean.progress import track
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.scale.estimate import GB, Rates
 from eigenclean_lab.bench.scale.worker import EngineRun
-from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, Target
+from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, RatioTarget
 from eigenclean_lab.bench.speed.synthetic import noisy_features
 from eigenclean_lab.bench.speed.timing import limited_threads, seconds
 
@@ -45,7 +45,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ScaleSizes:
     """How much data the cases run on."""
 
     rows: int = 400_000
@@ -58,18 +58,20 @@ class Sizes:
     most_bytes: float = 2.5 * GB
 
     @classmethod
-    def quick(cls) -> "Sizes":
+    def quick(cls) -> "ScaleSizes":
         """Shows that everything runs, proves nothing."""
         return cls(4_000, 64, 5, 6_000, 96, 210, 3_000)
 
 
-def run(sizes: Sizes | None = None, *, folder: Path | None = None, groups: Sequence[str] = ()) -> list[Measurement]:
+def run(
+    sizes: ScaleSizes | None = None, *, folder: Path | None = None, groups: Sequence[str] = ()
+) -> list[Measurement]:
     """Run these groups of cases; the data are written to ``folder`` (11 GB at full size) and deleted afterwards."""
     with (
         tempfile.TemporaryDirectory(dir=folder, prefix="eigenclean-bench-") as place,
         limited_threads(THREADS),
     ):
-        return _Bench(Sizes() if sizes is None else sizes, Path(place)).run(select_groups(groups))
+        return _Bench(ScaleSizes() if sizes is None else sizes, Path(place)).run(select_groups(groups))
 
 
 def select_groups(names: Sequence[str]) -> list[str]:
@@ -84,7 +86,7 @@ def select_groups(names: Sequence[str]) -> list[str]:
 
 
 class _Bench:
-    def __init__(self, sizes: Sizes, folder: Path) -> None:
+    def __init__(self, sizes: ScaleSizes, folder: Path) -> None:
         self.sizes, self.folder = sizes, folder
         self._ran: dict[tuple[str, str, str], EngineRun] = {}
 
@@ -104,10 +106,12 @@ class _Bench:
         for method in ("judge", "fine"):
             times = self._best(("memory", "stream"), method)
             case = f"{method}, stream, {self._shape('middle')}"
-            ratios.append(Ratio.timed(case, "memory", (times["stream"], times["memory"]), Target("at most", 1.5)))
+            ratios.append(
+                Ratio.timed(case, "memory", (times["stream"], times["memory"]), RatioTarget("at most", 1.5))
+            )
         times = self._best(("dask", "stream"), "judge", 2)
         case = f"judge, local Dask cluster of 2 workers, {self._shape('middle')}"
-        return [*ratios, Ratio.timed(case, "stream", (times["dask"], times["stream"]), Target("at most", 2))]
+        return [*ratios, Ratio.timed(case, "stream", (times["dask"], times["stream"]), RatioTarget("at most", 2))]
 
     def equality(self) -> list[tuple[Ratio, dict[str, float]]]:
         results = []
@@ -123,9 +127,9 @@ class _Bench:
                 flags = int(np.count_nonzero(verdict.flagged != expected.flagged))
                 note = f"largest difference of scores {difference:.1e}, {flags} flags differ"
                 case, baseline = f"{method}, {engine}: scores", "difference of 1e-05"
-                scores = Ratio.measured(case, baseline, difference / 1e-5, Target("at most", 1), note)
+                scores = Ratio.measured(case, baseline, difference / 1e-5, RatioTarget("at most", 1), note)
                 case = f"{method}, {engine}: flags that differ from memory"
-                differing = Ratio.measured(case, "none", float(flags), Target("at most", 0), note)
+                differing = Ratio.measured(case, "none", float(flags), RatioTarget("at most", 0), note)
                 results += [(scores, {}), (differing, {"differing_flags": float(flags)})]
         return results
 
@@ -134,13 +138,13 @@ class _Bench:
         size = self._data("large").stat().st_size
         case, note = f"judge, stream, {self._shape('large')}: peak resident memory", f"{peak / GB:.2f} GB"
         note += f" for {size / GB:.1f} GB of features"
-        return [Ratio.measured(case, f"{most / GB:g} GB", peak / most, Target("at most", 1), note)]
+        return [Ratio.measured(case, f"{most / GB:g} GB", peak / most, RatioTarget("at most", 1), note)]
 
     def time(self) -> list[Ratio]:
         facts, case = self._large_run, f"judge, stream, {self._shape('large')}"
         least = facts["read_seconds"] + facts["blas_seconds"]
         baseline = "reading the file twice, and the products of matrices"
-        return [Ratio.timed(case, baseline, (facts["seconds"], least), Target("at most", 3))]
+        return [Ratio.timed(case, baseline, (facts["seconds"], least), RatioTarget("at most", 3))]
 
     def growth(self) -> list[Ratio]:
         ratios = []
@@ -149,7 +153,7 @@ class _Bench:
             large = self._engine("stream", method, "large").seconds / self.sizes.large_rows
             case = f"{method}, stream, time per row at {self.sizes.large_rows} rows"
             baseline = f"at {self.sizes.small_rows} rows"
-            ratios.append(Ratio.timed(case, baseline, (large, small), Target("at most", 1.15)))
+            ratios.append(Ratio.timed(case, baseline, (large, small), RatioTarget("at most", 1.15)))
         return ratios
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import Any
 from eigenclean.errors import InvalidData
 from eigenclean_lab.bench.scale import run as cases
 from eigenclean_lab.bench.scale import worker
-from eigenclean_lab.bench.scale.run import GROUPS, Measurement, Sizes
+from eigenclean_lab.bench.scale.run import GROUPS, Measurement, ScaleSizes
 from eigenclean_lab.bench.speed.ratios import machine_facts
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, short_hash
@@ -31,7 +31,7 @@ class ScaleSuite:
         load: processors that others kept busy before the run; None when unknown.
     """
 
-    sizes: Sizes
+    sizes: ScaleSizes
     folder: Path | None = None
     load: float | None = None
     name = "scale"
@@ -81,7 +81,7 @@ def scale_store(path: Path) -> Store:
     return Store(path, _COMMAND, lambda cell: (GROUPS.index(cell.task["group"]), cell.task["case"]))
 
 
-def check_sizes(cells: Sequence[Cell], sizes: Sizes, path: Path) -> None:
+def check_sizes(cells: Sequence[Cell], sizes: ScaleSizes, path: Path) -> None:
     """Refuse to mix results of data of other sizes."""
     if any(cell.facts.get("sizes") != asdict(sizes) for cell in cells):
         raise InvalidData(f"{path} has results of other sizes; measure all cases, or move it away")
@@ -108,7 +108,7 @@ def _measured(measurement: Measurement) -> Measured:
 
 
 @lru_cache(maxsize=1)  # cells of one group follow each other
-def _run_group(sizes: Sizes, folder: Path | None, group: str) -> tuple[Measurement, ...]:
+def _run_group(sizes: ScaleSizes, folder: Path | None, group: str) -> tuple[Measurement, ...]:
     return tuple(cases.run(sizes, folder=folder, groups=[group]))
 
 

@@ -11,7 +11,7 @@ from eigenclean.detect import FINE
 from eigenclean.mixture import fit_mixtures
 from eigenclean.progress import track
 from eigenclean_lab.bench.speed.published_fine import published_p_clean, upper_posterior
-from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, Target
+from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, RatioTarget
 from eigenclean_lab.bench.speed.synthetic import noisy_features, noisy_scores
 from eigenclean_lab.bench.speed.timing import (
     Work,
@@ -27,7 +27,7 @@ _ALLOWED_DIFFERENCE = 1e-3  # of posteriors, ours against scikit-learn's
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DetectionSizes:
     """How much data the cases run on, and how often each side is timed."""
 
     rows: int = 50_000
@@ -40,14 +40,14 @@ class Sizes:
     repeats: int = 11
 
     @classmethod
-    def quick(cls) -> "Sizes":
+    def quick(cls) -> "DetectionSizes":
         """A tenth of the data: shows that everything runs, proves nothing about speed."""
         return cls(rows=5_000, columns=128, many=50, mixtures=100, repeats=2)
 
 
-def run(sizes: Sizes | None = None) -> list[Ratio]:
+def run(sizes: DetectionSizes | None = None) -> list[Ratio]:
     """Run every case on `THREADS` threads; some minutes at full size."""
-    bench = _Bench(Sizes() if sizes is None else sizes)
+    bench = _Bench(DetectionSizes() if sizes is None else sizes)
     cases: dict[Callable[[], list[Ratio]], float] = {  # with their shares of the time
         bench.against_gram: 5,
         bench.against_published_few: 45,
@@ -67,7 +67,7 @@ def run(sizes: Sizes | None = None) -> list[Ratio]:
 class _Bench:
     """The cases; data that several of them need is made once."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: DetectionSizes) -> None:
         self.sizes = sizes
         self._few_seconds: list[float] = []  # best times of the same work in several cases
 
@@ -79,14 +79,14 @@ class _Bench:
         X, y = self.few
         times = best_in_turns(lambda: _fine(X, y), lambda: X.T @ X, self.sizes.repeats)
         self._few_seconds.append(times[0])
-        return [Ratio.timed(self._fine_on(self.sizes.few), "X.T @ X", times, Target("at most", 1.5))]
+        return [Ratio.timed(self._fine_on(self.sizes.few), "X.T @ X", times, RatioTarget("at most", 1.5))]
 
     def against_published_few(self) -> list[Ratio]:
-        return [self._against_published(*self.few, self.sizes.few, Target("faster", 250))]
+        return [self._against_published(*self.few, self.sizes.few, RatioTarget("faster", 250))]
 
     def against_published_many(self) -> list[Ratio]:
         X, y = noisy_features(self.sizes.rows, self.sizes.columns, self.sizes.many)
-        return [self._against_published(X, y, self.sizes.many, Target("faster", 50))]
+        return [self._against_published(X, y, self.sizes.many, RatioTarget("faster", 50))]
 
     def mixtures(self) -> list[Ratio]:
         scores, groups = noisy_scores(self.sizes.mixtures, self.sizes.scores)
@@ -105,12 +105,12 @@ class _Bench:
         times = best_around(ours, lambda: loop(len(rows)), lambda: loop(10), self.sizes.repeats)
         difference = float(np.abs(ours() - theirs).max())
         return [
-            Ratio.timed(case, "GaussianMixture loop", times, Target("faster", 20)),
+            Ratio.timed(case, "GaussianMixture loop", times, RatioTarget("faster", 20)),
             Ratio.measured(
                 "the same: posteriors",
                 f"difference of {_ALLOWED_DIFFERENCE:g}",
                 difference / _ALLOWED_DIFFERENCE,
-                Target("at most", 1),
+                RatioTarget("at most", 1),
                 f"largest difference {difference:.1e}",
             ),
         ]
@@ -124,7 +124,7 @@ class _Bench:
                 f"{self._fine_on(self.sizes.few)}: peak memory beyond X",
                 "size of X",
                 peak / X.nbytes,
-                Target("at most", 0.5),
+                RatioTarget("at most", 0.5),
                 note,
             )
         ]
@@ -144,7 +144,7 @@ class _Bench:
         self._few_seconds += shorts
         pair = best, min(self._few_seconds)
         case = f"FINE, {len(large)} rows"
-        return [Ratio.timed(case, f"{len(X)} rows ({times}x fewer)", pair, Target("at most", 1.125 * times))]
+        return [Ratio.timed(case, f"{len(X)} rows ({times}x fewer)", pair, RatioTarget("at most", 1.125 * times))]
 
     def for_information(self) -> list[Ratio]:
         X, y = self.few
@@ -163,7 +163,7 @@ class _Bench:
     def _fine_on(self, classes: int) -> str:
         return f"FINE fit + score + cut, {self.sizes.rows} x {self.sizes.columns}, {classes} classes"
 
-    def _against_published(self, X: Array, y: Ints, classes: int, target: Target) -> Ratio:
+    def _against_published(self, X: Array, y: Ints, classes: int, target: RatioTarget) -> Ratio:
         first = y == 0
         one_class, its_labels = X[first], y[first]
         times = best_around(

@@ -21,7 +21,7 @@ from eigenclean.truth import Truth
 from eigenclean_lab.bench.quality.baseline import judge_with_cleanlab
 from eigenclean_lab.bench.quality.case import Case
 from eigenclean_lab.bench.quality.peers import judge_with_peer
-from eigenclean_lab.bench.speed.ratios import Ratio, Target
+from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 from eigenclean_lab.bench.speed.synthetic import noisy_features
 from eigenclean_lab.bench.speed.timing import Work, limited_threads, processor_time, seconds
 
@@ -47,7 +47,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class JudgingSizes:
     """How much data the cases run on, and how often a side is timed that is not slow."""
 
     sums: tuple[tuple[Shape, float], ...] = (  # with the target, as a multiple of one product
@@ -62,7 +62,7 @@ class Sizes:
     repeats: int = 3
 
     @classmethod
-    def quick(cls) -> "Sizes":
+    def quick(cls) -> "JudgingSizes":
         """A hundredth of the data: shows that everything runs, proves nothing about speed."""
         full = cls()
         return cls(
@@ -74,10 +74,10 @@ class Sizes:
         )
 
 
-def run(sizes: Sizes | None = None) -> list[Ratio]:
+def run(sizes: JudgingSizes | None = None) -> list[Ratio]:
     """Run every case; about ten minutes and 6 GB of memory at full size."""
-    sizes = Sizes() if sizes is None else sizes
-    cases: list[Callable[[Sizes], list[Ratio]]] = [_sums, _features, _table, _csv]
+    sizes = JudgingSizes() if sizes is None else sizes
+    cases: list[Callable[[JudgingSizes], list[Ratio]]] = [_sums, _features, _table, _csv]
     results: list[Ratio] = []
     with limited_threads(THREADS):
         _judge(*noisy_features(300, 8, 3))  # what is imported late is not timed
@@ -91,7 +91,7 @@ def best(work: Work, repeats: int = 1) -> float:
     return min(seconds(work, processor_time) for _ in range(repeats))
 
 
-def _sums(sizes: Sizes) -> list[Ratio]:
+def _sums(sizes: JudgingSizes) -> list[Ratio]:
     first, *others = sizes.sums
     ratios = _against_gram(*first, sizes.repeats, sizes.growth)
     for shape, target in others:
@@ -105,33 +105,33 @@ def _against_gram(shape: Shape, target: float, repeats: int, growth: int | None 
     gram = best(lambda: X.T @ X, repeats)
     ours = best(lambda: _judge(X, y))
     case = f"judge ({SUMS}), {shape}"
-    ratios = [Ratio.timed(case, "X.T @ X", (ours, gram), Target("at most", target))]
+    ratios = [Ratio.timed(case, "X.T @ X", (ours, gram), RatioTarget("at most", target))]
     if growth is not None:
         few = shape.rows // growth
         less = best(lambda: _judge(X[:few], y[:few]))
-        ratios.append(Ratio.timed(case, f"{few} rows", (ours, less), Target("at most", 1.125 * growth)))
+        ratios.append(Ratio.timed(case, f"{few} rows", (ours, less), RatioTarget("at most", 1.125 * growth)))
     return ratios
 
 
-def _features(sizes: Sizes) -> list[Ratio]:
+def _features(sizes: JudgingSizes) -> list[Ratio]:
     shape = sizes.features
     X, y = noisy_features(shape.rows, shape.columns, shape.classes)
     times = best(lambda: detector("judge").fit_judge(X, y)), best(lambda: judge_with_cleanlab(X, y))
     case = f"judge (all views), features {shape}"
-    return [Ratio.timed(case, "cleanlab on k-NN votes", times, Target("at most", 0.5))]
+    return [Ratio.timed(case, "cleanlab on k-NN votes", times, RatioTarget("at most", 0.5))]
 
 
-def _table(sizes: Sizes) -> list[Ratio]:
+def _table(sizes: JudgingSizes) -> list[Ratio]:
     shape = sizes.table
     X, y = noisy_features(shape.rows, shape.columns, shape.classes)
     case = Case(features=X, labels=y, truth=Truth(y))
     ours = best(lambda: detector("judge").fit_judge(X, y))
     theirs = best(lambda: judge_with_peer("boosting-prune", case, 0))
-    target = Target("at most", round(1 / 3, 3))
+    target = RatioTarget("at most", round(1 / 3, 3))
     return [Ratio.timed(f"judge (all views), table {shape}", "cleanlab on 5-fold boosting", (ours, theirs), target)]
 
 
-def _csv(sizes: Sizes) -> list[Ratio]:
+def _csv(sizes: JudgingSizes) -> list[Ratio]:
     shape = sizes.csv
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.csv"
@@ -148,7 +148,7 @@ def _csv(sizes: Sizes) -> list[Ratio]:
 
         times = best(ours), best(lambda: pa.csv.read_csv(str(path)))
     case = f"labels, features and hash of a CSV file, {shape}"
-    return [Ratio.timed(case, "pyarrow.csv.read_csv", times, Target("at most", 2))]
+    return [Ratio.timed(case, "pyarrow.csv.read_csv", times, RatioTarget("at most", 2))]
 
 
 def _judge(X: Array, y: Ints) -> None:

@@ -14,7 +14,7 @@ THREADS = 2
 
 
 @dataclass(frozen=True)
-class Target:
+class RatioTarget:
     """A bound on a ratio: ``"at most"`` so many times the baseline, or ``"faster"`` by at least that factor."""
 
     kind: Literal["at most", "faster"]
@@ -53,14 +53,16 @@ class Ratio:
     note: str = ""
 
     @classmethod
-    def timed(cls, case: str, baseline: str, times: tuple[float, float], target: Target | None = None) -> "Ratio":
+    def timed(
+        cls, case: str, baseline: str, times: tuple[float, float], target: RatioTarget | None = None
+    ) -> "Ratio":
         """From the seconds of the case and of the baseline."""
         seconds, reference = times
         ratio = reference / seconds if target and target.kind == "faster" else seconds / reference
         return cls(case, baseline, seconds, reference, ratio, *_outcome(target, ratio))
 
     @classmethod
-    def measured(cls, case: str, baseline: str, ratio: float, target: Target, note: str) -> "Ratio":
+    def measured(cls, case: str, baseline: str, ratio: float, target: RatioTarget, note: str) -> "Ratio":
         """A ratio of other quantities than times."""
         return cls(case, baseline, None, None, ratio, *_outcome(target, ratio), note)
 
@@ -91,7 +93,7 @@ def record(ratios: Sequence[Ratio], date: str, load: float | None = None, thread
 def ratio_table(facts: dict[str, Any]) -> list[str]:
     """The lines of a table for a page, from what `record` gives; missed targets are named.
 
-    >>> ratio = Ratio.timed("judge", "X.T @ X", (3.0, 1.0), Target("at most", 2))
+    >>> ratio = Ratio.timed("judge", "X.T @ X", (3.0, 1.0), RatioTarget("at most", 2))
     >>> print("\\n".join(ratio_table(record([ratio], "2026-01-31"))))
     | case | against | ratio | target | |
     |---|---|---|---|---|
@@ -106,5 +108,5 @@ def ratio_table(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _outcome(target: Target | None, ratio: float) -> tuple[str | None, bool | None]:
+def _outcome(target: RatioTarget | None, ratio: float) -> tuple[str | None, bool | None]:
     return (None, None) if target is None else (str(target), target.is_met(ratio))

@@ -13,7 +13,7 @@ from eigenclean.evidence import Evidence
 from eigenclean.noise import add_noise
 from eigenclean.progress import track
 from eigenclean.train import Callback, InputSpec, Optimiser, recipe
-from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, Target, record
+from eigenclean_lab.bench.speed.ratios import THREADS, Ratio, RatioTarget, record
 from eigenclean_lab.bench.speed.synthetic import noisy_features
 from eigenclean_lab.bench.speed.timing import best_in_turns, limited_threads, peak_bytes, seconds
 from eigenclean_lab.store import today
@@ -25,7 +25,7 @@ _CPU = "cpu"  # elsewhere a clock would have to wait for the device
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TrainingSizes:
     """How much data the cases run on, and how often each side is timed.
 
     Attributes:
@@ -43,14 +43,20 @@ class Sizes:
     repeats: int = 5
 
     @classmethod
-    def quick(cls) -> "Sizes":
+    def quick(cls) -> "TrainingSizes":
         """Little data: shows that everything runs, proves nothing about speed."""
         return cls(images=192, fashion=300, cifar=600, batch=2, repeats=1)
 
 
-def run(sizes: Sizes) -> list[Ratio]:
+def run(sizes: TrainingSizes) -> list[Ratio]:
     """Time all cases."""
-    cases: list[Callable[[Sizes], list[Ratio]]] = [_standard, _vectors, _small_round, _cifar_round, _dividemix]
+    cases: list[Callable[[TrainingSizes], list[Ratio]]] = [
+        _standard,
+        _vectors,
+        _small_round,
+        _cifar_round,
+        _dividemix,
+    ]
     with limited_threads(threads()), _forked_randomness():
         return [result for case in track(cases, "timing") for result in case(sizes)]
 
@@ -73,19 +79,19 @@ def threads() -> int:
 # The engine against a bare loop.
 
 
-def _standard(sizes: Sizes) -> list[Ratio]:
+def _standard(sizes: TrainingSizes) -> list[Ratio]:
     pool, net = _images(sizes.images, (1, 28, 28)), "small-cnn"
-    return [_engine_result("engine, standard, small CNN", pool, net, sizes.repeats, Target("at most", 1.05))]
+    return [_engine_result("engine, standard, small CNN", pool, net, sizes.repeats, RatioTarget("at most", 1.05))]
 
 
-def _vectors(sizes: Sizes) -> list[Ratio]:
+def _vectors(sizes: TrainingSizes) -> list[Ratio]:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((4 * sizes.images, 1280), dtype=np.float32)
     pool = _pool(features, rng.integers(_CLASSES, size=len(features)))
     return [_engine_result("engine, standard, head on 1280 features", pool, "mlp", sizes.repeats, None)]
 
 
-def _engine_result(case: str, pool: Any, net: str, repeats: int, target: Target | None) -> Ratio:
+def _engine_result(case: str, pool: Any, net: str, repeats: int, target: RatioTarget | None) -> Ratio:
     from eigenclean.train import Engine
     from eigenclean_lab.bench.speed.bare_loops import bare_loop
 
@@ -104,7 +110,7 @@ def _engine_result(case: str, pool: Any, net: str, repeats: int, target: Target 
 # A round of FINE against an epoch.
 
 
-def _small_round(sizes: Sizes) -> list[Ratio]:
+def _small_round(sizes: TrainingSizes) -> list[Ratio]:
     from eigenclean_lab.bench.speed.bare_loops import bare_loop
 
     pool, net = _images(sizes.fashion, (1, 28, 28)), "small-cnn"
@@ -115,10 +121,10 @@ def _small_round(sizes: Sizes) -> list[Ratio]:
 
     times = best_in_turns(round_, epoch, max(1, sizes.repeats // 2))
     case = f"FINE round, {sizes.fashion} x 128"
-    return [Ratio.timed(case, "an epoch of the small CNN", times, Target("at most", 0.1))]
+    return [Ratio.timed(case, "an epoch of the small CNN", times, RatioTarget("at most", 0.1))]
 
 
-def _cifar_round(sizes: Sizes) -> list[Ratio]:
+def _cifar_round(sizes: TrainingSizes) -> list[Ratio]:
     from eigenclean_lab.bench.speed.bare_loops import bare_loop
 
     pool, net = _images(sizes.batch, (3, 32, 32)), "resnet34"
@@ -130,12 +136,14 @@ def _cifar_round(sizes: Sizes) -> list[Ratio]:
 
     ours, batch_seconds = best_in_turns(round_, batch, max(1, sizes.repeats // 2))
     case, batches = f"FINE round, {sizes.cifar} x 512", sizes.cifar / sizes.batch
-    timed = Ratio.timed(case, "an epoch of ResNet-34", (ours, batch_seconds * batches), Target("at most", 0.02))
+    timed = Ratio.timed(
+        case, "an epoch of ResNet-34", (ours, batch_seconds * batches), RatioTarget("at most", 0.02)
+    )
     note = f"{batch_seconds:.3g} s a batch of {sizes.batch}, {batches:.0f} batches an epoch; {ours:.3g} s a round"
     copy = sizes.cifar * 3 * 32 * 32  # bytes of the images
     beyond = f"beyond the {features.nbytes / 1e6:.0f} MB of features"
     ratio = peak_bytes(round_) / copy
-    memory = Ratio.measured(f"{case}: memory", "a copy of the images", ratio, Target("at most", 1), beyond)
+    memory = Ratio.measured(f"{case}: memory", "a copy of the images", ratio, RatioTarget("at most", 1), beyond)
     return [replace(timed, note=note), memory]
 
 
@@ -157,7 +165,7 @@ def fine_round(rows: int, columns: int) -> tuple[Callable[[], None], Array]:
 # DivideMix against the passes that it is made of.
 
 
-def _dividemix(sizes: Sizes) -> list[Ratio]:
+def _dividemix(sizes: TrainingSizes) -> list[Ratio]:
     from eigenclean.train import Engine
 
     pool, net = _images(sizes.images, (1, 28, 28)), "small-cnn"
@@ -171,7 +179,7 @@ def _dividemix(sizes: Sizes) -> list[Ratio]:
         pairs.append((sum(watch.seconds), sum(_passes_seconds(nets, pool, kept, settings) for kept in watch.kept)))
     ours, bare = min(first for first, _ in pairs[1:]), min(second for _, second in pairs[1:])
     case = "DivideMix, two epochs, small CNN"
-    return [Ratio.timed(case, "a bare loop of the same passes", (ours, bare), Target("at most", 1.1))]
+    return [Ratio.timed(case, "a bare loop of the same passes", (ours, bare), RatioTarget("at most", 1.1))]
 
 
 class EpochClock(Callback):

@@ -19,7 +19,7 @@ from eigenclean_lab.store import Cell, measured_cells
 
 
 @dataclass(frozen=True)
-class Row:
+class TrainingRow:
     """A line of the table: mean and deviation over the seeds that were measured, or why there are none."""
 
     setting: str
@@ -30,7 +30,7 @@ class Row:
     deviation: Mapping[str, float]
 
 
-def summary_rows(cells: Iterable[Cell]) -> list[Row]:
+def summary_rows(cells: Iterable[Cell]) -> list[TrainingRow]:
     """Means over seeds by setting, in the order of the cells; the deviation is that of a sample."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -46,7 +46,7 @@ def summary_rows(cells: Iterable[Cell]) -> list[Row]:
         deviation = {
             figure: float(np.std(of_seeds, ddof=1)) for figure, of_seeds in values.items() if len(of_seeds) > 1
         }
-        rows.append(Row(setting, name, len(measured), next(iter(notes), ""), mean, deviation))
+        rows.append(TrainingRow(setting, name, len(measured), next(iter(notes), ""), mean, deviation))
     return rows
 
 
@@ -138,13 +138,13 @@ def _age(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _group(row: Row) -> str:
+def _group(row: TrainingRow) -> str:
     """The heading that a row belongs to: its data, or for tables its noise."""
     data, noise = row.setting.split("/")
     return noise if data in TABLES else data
 
 
-def _by_setting(group: str, rows: Sequence[Row]) -> list[str]:
+def _by_setting(group: str, rows: Sequence[TrainingRow]) -> list[str]:
     """One table: recipes down, settings across, the best last accuracy of those with most seeds bold.
 
     Two settings have their F and kept behind the accuracies, more of them share the means of these.
@@ -171,13 +171,13 @@ def _by_setting(group: str, rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _best_last(rows: Sequence[Row]) -> float:
+def _best_last(rows: Sequence[TrainingRow]) -> float:
     """The best accuracy among the rows with most seeds: one seed may be an easy one."""
     most = max(row.seeds for row in rows)
     return max(row.mean["last"] for row in rows if row.seeds == most)
 
 
-def _means(members: Sequence[Row | None]) -> str:
+def _means(members: Sequence[TrainingRow | None]) -> str:
     """Means over the settings, if the recipe was measured in all of them."""
     rows = [row for row in members if row is not None]
     if len(rows) < len(members):
@@ -186,7 +186,7 @@ def _means(members: Sequence[Row | None]) -> str:
     return " | ".join([*(number(mean[name]) for name in ("last", "best", "f", "kept")), f"{mean['seconds']:.2g}"])
 
 
-def _cells(row: Row | None, best: float, *, full: bool) -> str:
+def _cells(row: TrainingRow | None, best: float, *, full: bool) -> str:
     if row is None:
         return " | ".join(["–"] * (4 if full else 1))
     last = number(row.mean["last"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
-from eigenclean_lab.bench.training.page import Row, by_family, summary_rows
+from eigenclean_lab.bench.training.page import TrainingRow, by_family, summary_rows
 from eigenclean_lab.store import Cell
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
     return path
 
 
-def _draw(axes: "Axes", row: Row, line: int) -> None:
+def _draw(axes: "Axes", row: TrainingRow, line: int) -> None:
     ink = _INK[
         row.recipe.startswith(("f-", "j-"))
         or row.recipe.endswith(("+fine", "+judge"))

@@ -19,7 +19,7 @@ _VECTORS = ("cifar10/*", *(f"{table}/*" for table in TABLES))
 Accuracies = Mapping[str, Mapping[int, float]]  # by recipe and seed
 
 
-class Target(NamedTuple):
+class AccuracyTarget(NamedTuple):
     """By how much a recipe should beat another in some settings; in others the difference is only reported."""
 
     recipe: str
@@ -29,16 +29,16 @@ class Target(NamedTuple):
 
 
 TARGETS = (
-    Target("fine", "standard", 0.04),
-    Target("f-coteaching", "co-teaching", 0.0),
-    Target("f-dividemix", "dividemix", 0.0),
-    Target("gce+fine", "gce", 0.0),
-    Target("sce+fine", "sce", 0.0),
-    Target("elr+fine", "elr", 0.0),
-    Target("judge", "fine", 0.015),
-    Target("judge", BEST_SINGLE, 0.0),
-    Target("probe", BEST_OTHER, -0.005, _VECTORS),
-    *(Target(f"{model}+{JUDGED}", f"{model}+{CLEANLEARNING}", 0.0, _VECTORS) for model in MODELS),
+    AccuracyTarget("fine", "standard", 0.04),
+    AccuracyTarget("f-coteaching", "co-teaching", 0.0),
+    AccuracyTarget("f-dividemix", "dividemix", 0.0),
+    AccuracyTarget("gce+fine", "gce", 0.0),
+    AccuracyTarget("sce+fine", "sce", 0.0),
+    AccuracyTarget("elr+fine", "elr", 0.0),
+    AccuracyTarget("judge", "fine", 0.015),
+    AccuracyTarget("judge", BEST_SINGLE, 0.0),
+    AccuracyTarget("probe", BEST_OTHER, -0.005, _VECTORS),
+    *(AccuracyTarget(f"{model}+{JUDGED}", f"{model}+{CLEANLEARNING}", 0.0, _VECTORS) for model in MODELS),
 )
 
 
@@ -89,7 +89,7 @@ def differences(cells: Iterable[Cell]) -> list[Difference]:
     return results
 
 
-def _difference(setting: str, target: Target, others: Sequence[str], accuracies: Accuracies) -> Difference:
+def _difference(setting: str, target: AccuracyTarget, others: Sequence[str], accuracies: Accuracies) -> Difference:
     better, than = accuracies[target.recipe], accuracies[others[0]]
     seeds = sorted(better.keys() & than.keys())
     by_seed = [better[seed] - than[seed] for seed in seeds]
@@ -101,7 +101,7 @@ def _difference(setting: str, target: Target, others: Sequence[str], accuracies:
     return Difference(setting, target.recipe, label, _mean(by_seed), deviation, len(seeds), least)
 
 
-def _others(target: Target, accuracies: Accuracies) -> list[str]:
+def _others(target: AccuracyTarget, accuracies: Accuracies) -> list[str]:
     """Whom the recipe is compared with; for the best of several, all measured with the same seeds, best first."""
     if target.than not in (BEST_SINGLE, BEST_OTHER):
         return [target.than]

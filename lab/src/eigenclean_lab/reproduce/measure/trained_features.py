@@ -14,8 +14,8 @@ from eigenclean.files import reading_arrays, replacing
 from eigenclean.train import Callback, Recipe, RobustClassifier, network_outputs
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.data import Case, make_case
-from eigenclean_lab.reproduce.profiles import Data
+from eigenclean_lab.reproduce.data import PaperCase, make_case
+from eigenclean_lab.reproduce.profiles import ProfileData
 from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import code_key, short_hash
@@ -47,7 +47,7 @@ def trained_features(task: Task, seed: int, context: Context) -> TrainedFeatures
     return _train(task.data, task.noise, seed, context)
 
 
-def training_key(recipe: Recipe, data: Data, case: Case, seed: int) -> str:
+def training_key(recipe: Recipe, data: ProfileData, case: PaperCase, seed: int) -> str:
     """What the outputs of a trained network depend on, as a name for files in the cache."""
     code = code_key(RobustClassifier, *component_modules([recipe.to_dict(), data.net]))
     samples = [case.inputs_hash(), case.noise_hash()]

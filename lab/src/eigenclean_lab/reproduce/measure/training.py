@@ -12,9 +12,9 @@ from eigenclean.train import Callback, Recipe, RobustClassifier, augmentation_by
 from eigenclean.workflows import SelectionQuality
 from eigenclean_lab.bench.training.measure import TrainingClock
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.data import Case, make_case
+from eigenclean_lab.reproduce.data import PaperCase, make_case
 from eigenclean_lab.reproduce.measure.probing import measure_probe
-from eigenclean_lab.reproduce.profiles import Data
+from eigenclean_lab.reproduce.profiles import ProfileData
 from eigenclean_lab.reproduce.recipes import PROBE, make_recipe
 from eigenclean_lab.reproduce.released_code import AUGMENTED, CHAINED, REDRAWN, TEST_SELECTION
 from eigenclean_lab.reproduce.values import Task
@@ -52,14 +52,14 @@ def measure_training(task: Task, seed: int, context: Context) -> Measured:
     return Measured({**figures, "seconds": clock.seconds}, curves, {"noise_hash": case.noise_hash()})
 
 
-def _selection_callbacks(case: Case) -> list[Callback]:
+def _selection_callbacks(case: PaperCase) -> list[Callback]:
     return [] if case.truth is None else [SelectionQuality(case.truth, case.labels)]
 
 
 def _fitted(
     chosen: Recipe,
-    data: Data,
-    case: Case,
+    data: ProfileData,
+    case: PaperCase,
     seed: int,
     context: Context,
     callbacks: Sequence[Callback],
@@ -156,7 +156,7 @@ class AugmentedSelection(Callback):
 
 
 def _warm_up_on_other_noise(
-    task: Task, chosen: Recipe, data: Data, seed: int, context: Context
+    task: Task, chosen: Recipe, data: ProfileData, seed: int, context: Context
 ) -> ContinueTraining:
     """The warm-up, on another split with other noise."""
     case = make_case(

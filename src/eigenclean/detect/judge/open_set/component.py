@@ -26,10 +26,10 @@ from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
-from eigenclean.detect.judge.open_set.evidence import Predictions, flat_rows
+from eigenclean.detect.judge.open_set.evidence import LabelPredictions, flat_rows
 from eigenclean.detect.judge.repeats import FittedRepeat, Repeat
 from eigenclean.detect.judge.row_maps import PrincipalComponents
-from eigenclean.detect.judge.views.neighbours import N_NEIGHBOURS, Neighbours
+from eigenclean.detect.judge.views.neighbours import N_NEIGHBOURS, NeighbourView
 
 MIN_CLASSES = 4  # where few classes overlap, all labels occur too
 MAX_CLUSTERS = 10
@@ -68,7 +68,7 @@ class NoneComponent:
         """P(none | x, given label) of rows; those of fit are judged out of sample."""
         return np.asarray(self.reliability * self._probabilities(features, codes)[1])
 
-    def checked(self, features: Array, predictions: Predictions) -> "NoneComponent | None":
+    def checked(self, features: Array, predictions: LabelPredictions) -> "NoneComponent | None":
         """The same with its reliability, from rows that are none by their features; None if their labels are
         predicted after all."""
         rows = np.flatnonzero(self._probabilities(features, predictions.given)[0] > 0.5)
@@ -123,11 +123,11 @@ def find_none_component(
     k = len(transition)
     if not MIN_CLASSES <= k <= MAX_DENSE_CLASSES - MAX_CLUSTERS or not fit.predicts or row_fitter.base is None:
         return None
-    number = next((i for i, view in enumerate(views) if isinstance(view, Neighbours)), None)
+    number = next((i for i, view in enumerate(views) if isinstance(view, NeighbourView)), None)
     if number is None:
         return None
     view = views[number]
-    assert isinstance(view, Neighbours)
+    assert isinstance(view, NeighbourView)
     candidates = fit.candidates.gathered()
     counts = np.bincount(whole.codes, whole.weight, k)
     shares = counts / counts.sum()
@@ -139,7 +139,7 @@ def find_none_component(
         return None
     probabilities = mean_prior(fit.repeat.model, candidates)
     level = float(probabilities[whole.codes[~flat], np.flatnonzero(~flat)].mean(dtype=np.float64))
-    predictions = Predictions(probabilities, whole.codes, shares, level)
+    predictions = LabelPredictions(probabilities, whole.codes, shares, level)
     if level - predictions.chance < MIN_PREDICTED:
         return None
 

@@ -41,7 +41,7 @@ def flat_rows(votes: Float64s, shares: Float64s, n_neighbours: int) -> Bools:
     return np.asarray(label_agreement(votes) <= second + FLAT_DEVIATIONS * np.sqrt(max(variance, 0.0)))
 
 
-class Predictions(NamedTuple):
+class LabelPredictions(NamedTuple):
     """How well the views predict the given labels.
 
     Attributes:

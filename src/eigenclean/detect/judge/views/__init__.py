@@ -5,12 +5,12 @@ they are computed once, from the given labels, and need all rows at once.
 """
 
 from eigenclean.detect.judge.views.base import FixedView
-from eigenclean.detect.judge.views.neighbours import Neighbours
-from eigenclean.detect.judge.views.probabilities import Probabilities
-from eigenclean.detect.judge.views.trees import Trees
+from eigenclean.detect.judge.views.neighbours import NeighbourView
+from eigenclean.detect.judge.views.probabilities import ProbabilityView
+from eigenclean.detect.judge.views.trees import TreeView
 
 MOMENT_VIEWS = ("linear", "kernel")
-_FIXED: tuple[type[FixedView], ...] = (Neighbours, Trees, Probabilities)
+_FIXED: tuple[type[FixedView], ...] = (NeighbourView, TreeView, ProbabilityView)
 FIXED_VIEWS = {view.name: view for view in _FIXED}
 VIEWS = (*MOMENT_VIEWS, *FIXED_VIEWS)
 AUTO = "auto"

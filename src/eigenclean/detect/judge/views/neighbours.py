@@ -22,7 +22,7 @@ _FLOOR = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours(FixedView):
+class NeighbourView(FixedView):
     """Log of the shares of the classes among the 15 nearest rows of other folds."""
 
     name: ClassVar[str] = "neighbours"
@@ -35,7 +35,7 @@ class Neighbours(FixedView):
     _shares: Float64s
 
     @classmethod
-    def fit(cls, rows: LabelledRows) -> "Neighbours":
+    def fit(cls, rows: LabelledRows) -> "NeighbourView":
         """Learn from labelled rows of positive weight."""
         from sklearn.neighbors import NearestNeighbors  # slow to import, and not every detector needs it
 

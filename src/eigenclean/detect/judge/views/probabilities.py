@@ -37,7 +37,7 @@ class Agreement(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Probabilities(FixedView):
+class ProbabilityView(FixedView):
     """Log-probabilities, calibrated class by class; the rows of this view are the probabilities themselves, n x K.
 
     Attributes:
@@ -54,7 +54,7 @@ class Probabilities(FixedView):
     calibration: ClassCalibration | None = None
 
     @classmethod
-    def fit(cls, rows: LabelledRows) -> "Probabilities":
+    def fit(cls, rows: LabelledRows) -> "ProbabilityView":
         """Nothing but the calibration is learned: the user's model has learned."""
         probabilities = rows.features if rows.probabilities is None else rows.probabilities
         calibration = ClassCalibration.fit(

@@ -17,7 +17,7 @@ _PRIOR_SHARE = 0.03  # of the class shares, so that no class has score minus inf
 
 
 @dataclass(frozen=True, eq=False)
-class Trees(FixedView):
+class TreeView(FixedView):
     """Log-probabilities of forests that have not seen the row's fold.
 
     A forest is trained for every pair of folds, on the rows of the other folds. A row of fold f is scored by all
@@ -33,7 +33,7 @@ class Trees(FixedView):
     _shares: Float64s
 
     @classmethod
-    def fit(cls, rows: LabelledRows) -> "Trees":
+    def fit(cls, rows: LabelledRows) -> "TreeView":
         """Learn from labelled rows of positive weight."""
         from sklearn.ensemble import ExtraTreesClassifier  # slow to import, and not every detector needs it
 

@@ -35,7 +35,7 @@ LOADERS: dict[str, Callable[[Path | None, str], Loaded]] = {
 
 
 @dataclass(frozen=True)
-class Data:
+class DataSet:
     """A data set.
 
     Attributes:
@@ -49,34 +49,34 @@ class Data:
     half: Half
 
 
-DATA: dict[str, Data] = {
-    "cifar10": Data("cifar10", "features", "earlier"),
-    "Vehicle": Data("mlbench", "tables", "development"),
-    "Vowel": Data("mlbench", "tables", "development"),
-    "DNA": Data("mlbench", "tables", "development"),
-    "BreastCancer": Data("mlbench", "tables", "development"),
-    "Glass": Data("mlbench", "tables", "development"),
-    "Ionosphere": Data("mlbench", "tables", "development"),
-    "Shuttle": Data("mlbench", "tables", "development"),
-    "Zoo": Data("mlbench", "tables", "development"),
-    "iris": Data("sklearn", "tables", "development"),
-    "digits": Data("digits", "pixels", "development"),
-    "fashion": Data("fashion", "pixels", "development"),
-    "banking77": Data("banking77", "texts", "development"),
-    "cifar10-dev": Data("cifar10", "features", "development"),
-    "LetterRecognition": Data("mlbench", "tables", "confirmation"),
-    "Soybean": Data("mlbench", "tables", "confirmation"),
-    "PimaIndiansDiabetes2": Data("mlbench", "tables", "confirmation"),
-    "HouseVotes84": Data("mlbench", "tables", "confirmation"),
-    "Sonar": Data("mlbench", "tables", "confirmation"),
-    "Satellite": Data("mlbench", "tables", "confirmation"),
-    "wine": Data("sklearn", "tables", "confirmation"),
-    "breast_cancer": Data("sklearn", "tables", "confirmation"),
-    "penguins": Data("penguins", "tables", "confirmation"),
-    "mnist": Data("mnist", "pixels", "confirmation"),
-    "imdb": Data("imdb", "texts", "confirmation"),
-    "cifar100": Data("cifar100", "features", "confirmation"),
-    "cifar10-conf": Data("cifar10", "features", "confirmation"),
+DATA: dict[str, DataSet] = {
+    "cifar10": DataSet("cifar10", "features", "earlier"),
+    "Vehicle": DataSet("mlbench", "tables", "development"),
+    "Vowel": DataSet("mlbench", "tables", "development"),
+    "DNA": DataSet("mlbench", "tables", "development"),
+    "BreastCancer": DataSet("mlbench", "tables", "development"),
+    "Glass": DataSet("mlbench", "tables", "development"),
+    "Ionosphere": DataSet("mlbench", "tables", "development"),
+    "Shuttle": DataSet("mlbench", "tables", "development"),
+    "Zoo": DataSet("mlbench", "tables", "development"),
+    "iris": DataSet("sklearn", "tables", "development"),
+    "digits": DataSet("digits", "pixels", "development"),
+    "fashion": DataSet("fashion", "pixels", "development"),
+    "banking77": DataSet("banking77", "texts", "development"),
+    "cifar10-dev": DataSet("cifar10", "features", "development"),
+    "LetterRecognition": DataSet("mlbench", "tables", "confirmation"),
+    "Soybean": DataSet("mlbench", "tables", "confirmation"),
+    "PimaIndiansDiabetes2": DataSet("mlbench", "tables", "confirmation"),
+    "HouseVotes84": DataSet("mlbench", "tables", "confirmation"),
+    "Sonar": DataSet("mlbench", "tables", "confirmation"),
+    "Satellite": DataSet("mlbench", "tables", "confirmation"),
+    "wine": DataSet("sklearn", "tables", "confirmation"),
+    "breast_cancer": DataSet("sklearn", "tables", "confirmation"),
+    "penguins": DataSet("penguins", "tables", "confirmation"),
+    "mnist": DataSet("mnist", "pixels", "confirmation"),
+    "imdb": DataSet("imdb", "texts", "confirmation"),
+    "cifar100": DataSet("cifar100", "features", "confirmation"),
+    "cifar10-conf": DataSet("cifar10", "features", "confirmation"),
 }
 
 
