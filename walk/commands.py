@@ -49,7 +49,8 @@ def walk_commands(
         follows = program("train", *training, *recipe, "--out", "model")
     _expect(follows, "predict model SOURCE --out predictions.csv")
     with times.step("predict"):
-        program("predict", "model", case.new, "--out", "predictions.parquet")
+        follows = program("predict", "model", case.new, "--out", "predictions.parquet")
+    _expect(follows, "export model --to onnx --out exported")
     predicted = pq.read_table(folder / "predictions.parquet").column("label").to_pylist()
     check_predictions([str(label) for label in predicted], case)
     return times

@@ -131,8 +131,12 @@ def test_noise_and_json(cli: Cli, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lists_explain_their_entries(cli: Cli, kind: str) -> None:
-    lines = cli("list", kind).out.splitlines()
+def test_lists_explain_their_entries_and_say_which_command_takes_them(cli: Cli, kind: str) -> None:
+    ran = cli("list", kind)
+    command, *words = next_words(ran.err)
+    known = cli(command, "--help").out
+    assert all(word in known for word in words if word.startswith("--"))
+    lines = ran.out.splitlines()
     if kind in ("detectors", "recipes", "encoders"):
         assert all(len(line.split(maxsplit=1)[1]) > 15 for line in lines)
     assert not any("`" in line or line.endswith(".") for line in lines)
@@ -179,3 +183,26 @@ def test_the_shell_completes(
     with pytest.raises(SystemExit):
         cli()
     assert capfd.readouterr().out.split() == completed
+
+
+def test_nothing_is_replaced_silently_and_nothing_that_is_read(cli: Cli, folder: Path) -> None:
+    detect = ["detect", "my data.csv", "--label-column", "kind", "--method", "knn", "--no-report", "--out", "run"]
+    assert "replaced" not in cli(*detect).err + cli(*detect).err
+    ran = cli("export", "run", "--to", "csv", "--out", "my data.csv")
+    assert (ran.code, ran.err) == (
+        2,
+        "eigenclean: --out would replace my data.csv, which is read; name another file\n",
+    )
+    record = {"id": 0, "decision": "keep", "old": pd.read_csv("my data.csv").kind[0], "data_hash": "0a"}
+    Patch.from_records([record]).save("patch.jsonl")
+    apply = ["patch", "apply", "my data.csv", "patch.jsonl", "--label-column", "kind", "--by-id", "--out"]
+    before = Path("my data.csv").read_bytes()
+    for target in ("my data.csv", "patch.jsonl"):
+        assert f"--out would replace {target}" in cli(*apply, target).err
+    assert "replaced" not in cli(*apply, "fixed.csv").err
+    assert "note: fixed.csv is there already and is replaced\n" in cli(*apply, "fixed.csv").err
+    assert Path("my data.csv").read_bytes() == before
+    cli("noise", "wine", "--out", "wine.npz")
+    assert cli("noise", "wine.npz", "--out", "wine.npz").code == 2
+    ran = cli("detect", "right.csv", "--label-column", "kind", "--method", "knn", "--no-report", "--out", "run")
+    assert "note: run has results about my data.csv, which are replaced\n" in ran.err

@@ -51,7 +51,7 @@ def test_data_that_are_gone_are_a_note(cli: Cli, judged: Path, tmp_path: Path) -
     (tmp_path / "noisy.npz").rename(tmp_path / "moved.npz")
     ran = cli("review", judged, "--export", tmp_path / "page.html")
     assert ran.code == 0 and ran.err.startswith("note: ") and "noisy.npz" in ran.err
-    ran = cli("review", judged, "--export", tmp_path / "page.html", "--source", tmp_path / "moved.npz")
+    ran = cli("review", judged, "--export", tmp_path / "again.html", "--source", tmp_path / "moved.npz")
     assert (ran.code, ran.err) == (0, "Next: eigenclean patch show patch.jsonl\n")
 
 

@@ -121,7 +121,8 @@ def test_the_way_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[st
     Path(answers).write_text(json.dumps(exported))
     capsys.readouterr()
     assert command(["patch", "import", out, answers, "--out", patch]) == 0
-    assert "written to" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "written to" in said.out and f"Next: eigenclean patch diff {data} {patch}" in said.err
     assert len(Patch.load(patch)) == len(exported)
     assert command(["patch", "apply", data, patch, "--out", fixed]) == 0
     with np.load(fixed) as content:

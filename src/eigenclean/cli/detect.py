@@ -12,6 +12,7 @@ from eigenclean.cli.console import console, mention, print_json, say, table, wor
 from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.cli.hints.output_files import mention_other_results
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent, none_sentence
 
@@ -117,6 +118,7 @@ def detect(
 
     Images and texts without features are embedded first, see `eigenclean embed`.
     """
+    from eigenclean.workflows.check import run_summary
     from eigenclean.workflows.detect import (
         DetectRequest,
         EngineOptions,
@@ -140,6 +142,7 @@ def detect(
         ask=ask,
         decisions=decisions,
     )
+    mention_other_results(out, run_summary(out), source)
     with working():
         summary = run_detect(request, notify=mention)
     if as_json:

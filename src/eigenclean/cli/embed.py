@@ -9,6 +9,7 @@ from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.cli.hints.output_files import check_output_file
 from eigenclean.errors import InvalidOption
 
 
@@ -38,6 +39,7 @@ def embed(
         raise InvalidOption(f"embed: --out must be an .npz file or a folder, got {out}")
     if shard_rows < 1:
         raise InvalidOption(f"embed: --shard-rows must be at least 1, got {shard_rows}")
+    check_output_file(out, source, columns.labels)
     data = columns.source_options().open(source, raw=True, notify=mention)
     with working():
         embedded = embed_source(data, encoding.embedding_options(), notify=mention)

@@ -9,6 +9,7 @@ from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, print_json, say
 from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.cli.hints.output_files import check_output_file, source_file
 from eigenclean.errors import InvalidOption
 
 
@@ -50,6 +51,7 @@ def export(
     A model (`--to onnx`, `torchscript` or `safetensors`) is written into a folder, with its classes and inputs.
     """
     from eigenclean.train.export import FORMATS
+    from eigenclean.workflows.check import run_summary
     from eigenclean.workflows.export import export_run
 
     if to in FORMATS:
@@ -57,6 +59,7 @@ def export(
         return
     if rows is not None:
         raise InvalidOption("eigenclean export: --rows is for models, that is for --to onnx and torchscript")
+    check_output_file(out, source_file(run_summary(run)))
     exported = export_run(
         run,
         to,

@@ -17,7 +17,13 @@ _FOLLOWED_BY = {  # the command that takes the name
     "recipes": ("train", "SOURCE", "--recipe", "NAME", "--out", "model"),
     "encoders": ("detect", "SOURCE", "--encoder", "NAME", "--out", "run"),
     "noises": ("noise", "SOURCE", "--kind", "NAME", "--out", "noisy.npz"),
+    "cuts": ("detect", "SOURCE", "--method", "fine", "--set", "cut=NAME", "--out", "run"),
+    "presets": ("train", "SOURCE", "--preset", "NAME", "--out", "model"),
+    "nets": ("train", "SOURCE", "--recipe", "judge", "--net", "NAME", "--out", "model"),
+    "losses": ("train", "SOURCE", "--recipe", "standard", "--set", "stage.1.loss=NAME", "--out", "model"),
+    "augments": ("train", "SOURCE", "--recipe", "judge", "--set", "augment=NAME", "--out", "model"),
     "datasets": ("detect", "NAME", "--out", "run"),
+    "layouts": ("detect", "NAME:FOLDER", "--out", "run"),
     "exports": ("export", "run", "--to", "NAME", "--out", "FILE"),
 }
 _TRAINED = "Features of a network that is trained on the labels to be judged"
@@ -39,8 +45,7 @@ def list_names(
     width = max(map(len, names))
     for name in names:
         say(f"{name:<{width}}  {explanation(kind, name, entries)}".rstrip())
-    if kind in _FOLLOWED_BY:
-        say_next("eigenclean", *(word.replace("NAME", names[0]) for word in _FOLLOWED_BY[kind]))
+    say_next("eigenclean", *(word.replace("NAME", names[0]) for word in _FOLLOWED_BY[kind]))
 
 
 def explanation(kind: str, name: str, entries: Any) -> str:

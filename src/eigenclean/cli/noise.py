@@ -10,6 +10,7 @@ from eigenclean.cli.console import mention, print_json, say, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.completion import names_of
 from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.cli.hints.output_files import check_output_file
 from eigenclean.report.formatting import fixed_percent
 
 
@@ -30,6 +31,7 @@ def noise(
     """Make some labels wrong on purpose; the right ones go to a file of their own, OUT.truth.npy."""
     from eigenclean.workflows.noisy_copy import write_noisy_copy
 
+    check_output_file(out, source, columns.labels)
     data = columns.source_options().open(source, notify=mention)
     with working():
         copy = write_noisy_copy(data, out, kind=kind, rate=rate, seed=seed, **o.parse_settings(setting))

@@ -10,7 +10,8 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.hints.next_steps import beside, fixed_words, say_next, source_words
+from eigenclean.cli.hints.next_steps import after_patch, beside, fixed_words, say_next, source_words
+from eigenclean.cli.hints.output_files import check_output_file, source_file
 from eigenclean.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def apply(
 
     _check_target(out, in_place)
     data, decisions, name, path = _open(source, patch, columns)
+    _check_copy(out, path, patch)
     with working():
         result = apply_patch(data, decisions, path, out or path, by_id=by_id, drop_removed=drop_removed, name=name)
     if as_json:
@@ -110,6 +112,7 @@ def revert(
     if removal is not None and in_place:
         put_rows_back(path)
     data, decisions, name, path = _open(source, patch, columns, with_rows=True)
+    _check_copy(out, path, patch)
     with working():
         result = apply_patch(data, decisions, path, out or path, revert=True, by_id=by_id, name=name)
     if removal is not None:
@@ -126,6 +129,11 @@ def revert(
 def _check_target(out: Path | None, in_place: bool) -> None:
     if (out is None) != in_place:
         raise InvalidOption("say where to: --out for a corrected copy, or --in-place to change the data themselves")
+
+
+def _check_copy(out: Path | None, *reads: object) -> None:
+    if out is not None:
+        check_output_file(out, *reads)
 
 
 def _samples(n: int) -> str:
@@ -160,15 +168,17 @@ def import_answers(
 
     The samples must come from `eigenclean export RUN --to label-studio|argilla`, which gives them their ids.
     """
+    from eigenclean.workflows.check import run_summary
     from eigenclean.workflows.review import import_answers as import_into_patch
 
+    check_output_file(out, answers, source_file(run_summary(run)))
     with working():
         decisions = import_into_patch(run, answers, out, question=label_column)
     if as_json:
         print_json({"out": str(out), "n_decisions": len(decisions), **decisions.counts()})
         return
     say(f"{decisions}; written to {out}")
-    say_next("eigenclean", "patch", "apply", "SOURCE", str(out), "--out", "fixed")
+    say_next("eigenclean", *after_patch(run_summary(run), out))
 
 
 @patch.command("diff")

@@ -8,6 +8,8 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
+from eigenclean.cli.hints.next_steps import say_next
+from eigenclean.cli.hints.output_files import check_output_file
 from eigenclean.report.formatting import fixed_percent
 
 _MAX_CLASSES = 10
@@ -38,6 +40,7 @@ def predict(
     from eigenclean.workflows.predict import check_output, run_predict
 
     check_output(out)
+    check_output_file(out, source)
     with working():
         predictions = run_predict(
             run,
@@ -66,3 +69,4 @@ def predict(
         rows = "1 row probably belongs" if n_none == 1 else f"{n_none} rows probably belong"
         say(f"{rows} to none of these labels, see p_none")
     mention(f"written to {out}")
+    say_next("eigenclean", "export", run, "--to", "onnx", "--out", "exported")

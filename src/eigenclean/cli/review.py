@@ -10,6 +10,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import mention, say, working
 from eigenclean.cli.hints.next_steps import after_patch, say_next
+from eigenclean.cli.hints.output_files import check_output_file, source_file
 
 
 def review(
@@ -68,9 +69,11 @@ def review(
             mention(f"note: {note}")
         n = len(opened.suspects)
         if patch is not None:
+            check_output_file(patch, source_file(run_summary(run)), option="--patch")
             say(f"{write_patch(opened, patch)}; written to {patch}")
             say_next("eigenclean", *after_patch(run_summary(run), patch))
         if export is not None:
+            check_output_file(export, source_file(run_summary(run)), option="--export")
             written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
             which = (
                 f"all {n}" if written == n else f"the {'worst' if order == 'worst' else 'first'} {written} of {n}"

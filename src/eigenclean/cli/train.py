@@ -1,6 +1,5 @@
 """`eigenclean train`: from a source with some wrong labels to a classifier and a verdict."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.completion import names_of
+from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.cli.score import print_quality
 from eigenclean.errors import InvalidOption
 from eigenclean.report.formatting import fixed_percent
@@ -184,7 +184,7 @@ def train(
         print_quality({run.model.verdict_.method: run.facts["quality"]})
     weights = "model.npz" if name == "probe" else "model.safetensors"
     mention(f"written to {folder}: {weights}, {_FILES}")
-    say(f"Next: eigenclean predict {shlex.quote(str(out))} SOURCE --out predictions.csv")
+    say_next("eigenclean", "predict", out, "SOURCE", "--out", "predictions.csv")
 
 
 def _mention_checkpoint(folder: Any) -> None:
