@@ -7,11 +7,12 @@ import pytest
 
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page import quality_page
-from eigenclean_lab.bench.quality.page_tables import comparisons, losses, number
+from eigenclean_lab.bench.quality.page_tables import comparisons, losses
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, common_settings, peer_table
 from eigenclean_lab.bench.quality.rows import QualityRow, family_means, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
+from eigenclean_lab.formatting import decimals
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
@@ -140,7 +141,7 @@ def test_the_committed_results_are_all_on_the_page() -> None:
     assert len(rows) >= 12
     for row in rows:
         assert f"| {row.setting} | " in page
-        assert number(row.figures["ece"]) in page
+        assert decimals(row.figures["ece"]) in page
 
 
 @pytest.mark.parametrize("figure", ["f", "auroc"])

@@ -8,6 +8,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, say, table, working
 from eigenclean_lab.cli.options import Data, outcome, print_ratios, warn_if_busy
+from eigenclean_lab.formatting import percent
 
 if TYPE_CHECKING:
     from eigenclean_lab.bench.embed.run import Quality
@@ -56,7 +57,7 @@ def _print_quality(qualities: "list[Quality]") -> None:
         numbers = ["–", "–", "–"]
         if quality.status == "done":
             auroc = "–" if quality.auroc is None else f"{quality.auroc:.3f}"
-            numbers = [str(quality.n_samples), f"{100 * (quality.noise_rate or 0):.1f} %", auroc]
+            numbers = [str(quality.n_samples), percent(quality.noise_rate or 0.0), auroc]
         target = "" if quality.target is None else f">= {quality.target:g}"
         output.add_row(quality.case, str(quality.encoder), *numbers, target, outcome(quality.passed))
     console.print(output)

@@ -9,6 +9,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, say, table, working
 from eigenclean_lab.cli.options import Again, Data, Remeasure, remeasuring, split_names, warn_if_busy
+from eigenclean_lab.formatting import decimals
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -162,7 +163,7 @@ def _figure_table(width: int) -> "Table":
 
 def _share(value: float | None) -> str:
     # Four characters, also for 1.00: the table would not fit into 80 otherwise.
-    return "–" if value is None else f"{value:.3f}".removeprefix("0")[:4]
+    return decimals(value)[:4]
 
 
 def _seconds(value: float | None) -> str:

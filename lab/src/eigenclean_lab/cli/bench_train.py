@@ -18,6 +18,7 @@ from eigenclean_lab.cli.options import (
     split_names,
     warn_if_busy,
 )
+from eigenclean_lab.formatting import decimals
 
 if TYPE_CHECKING:
     from eigenclean_lab.bench.training.targets import Difference
@@ -148,7 +149,7 @@ def _print_cells(cells: "list[Cell]") -> None:
                 accuracies = [
                     _with_deviation(row.mean.get(key), row.deviation.get(key)) for key in ("last", "best")
                 ]
-                shares = [_share(row.mean.get(key)) for key in ("f", "kept")]
+                shares = [decimals(row.mean.get(key)) for key in ("f", "kept")]
                 seconds = f"{row.mean['seconds']:.3g}" if row.seeds else "–"
                 mark = " *" if row.note else ""
                 output.add_row(f"  {row.recipe}{mark}", *accuracies, *shares, str(row.seeds), seconds)
@@ -179,9 +180,5 @@ def _print_targets(differences: "list[Difference]") -> None:
     console.print(output)
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".removeprefix("0")
-
-
 def _with_deviation(mean: float | None, deviation: float | None) -> str:
-    return _share(mean) if deviation is None else f"{_share(mean)} ± {_share(deviation)}"
+    return decimals(mean) if deviation is None else f"{decimals(mean)} ± {decimals(deviation)}"

@@ -12,8 +12,8 @@ from typing import Any
 
 from eigenclean.extras import require
 from eigenclean.train import recipe
-from eigenclean_lab.bench.training.suite import machine_facts
 from eigenclean_lab.components import component_modules
+from eigenclean_lab.machine import training_facts
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.profiles import Profile
 from eigenclean_lab.reproduce.recipes import FEATURES, PROBE, make_recipe
@@ -55,7 +55,7 @@ class PaperSuite:
             task_key(task, profile, seed),
             _code(task, profile),
             "missing",
-            facts={"machine": machine_facts(self.context.device)},
+            facts={"machine": training_facts(self.context.device)},
             command=command,
         )
 

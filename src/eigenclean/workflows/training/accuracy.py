@@ -10,6 +10,7 @@ from eigenclean.arrays import Array
 from eigenclean.detect import detector
 from eigenclean.errors import EigencleanError, EigencleanWarning, InvalidData
 from eigenclean.metrics.true_accuracy import AccuracyEstimate, true_accuracy
+from eigenclean.report.formatting import fixed_percent
 from eigenclean.train import RobustClassifier
 from eigenclean.workflows.embedding import EmbeddingOptions
 from eigenclean.workflows.options import SourceOptions
@@ -57,9 +58,9 @@ def sentence(record: dict[str, Any]) -> str:
     """
     low, high = record["interval"]
     return (
-        f"accuracy on {record['n']} test rows: {100 * record['measured']:.1f} % as measured; if test labels may be "
-        f"wrong too, truly about {100 * record['estimate']:.1f} % ({100 * record['level']:.0f} % interval: "
-        f"{100 * low:.1f} to {100 * high:.1f} %)"
+        f"accuracy on {record['n']} test rows: {fixed_percent(record['measured'])} as measured; if test labels may "
+        f"be wrong too, truly about {fixed_percent(record['estimate'])} ({100 * record['level']:.0f} % interval: "
+        f"{100 * low:.1f} to {fixed_percent(high)})"
     )
 
 

@@ -7,6 +7,7 @@ from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.baseline import NAME as BASELINE
 from eigenclean_lab.bench.quality.data import FAMILIES
 from eigenclean_lab.bench.quality.rows import QualityRow, family_figures, mean
+from eigenclean_lab.formatting import decimals, markdown_table, percent
 
 TIED = 0.003
 BEHIND = 0.01
@@ -56,17 +57,17 @@ def noisy_table(compared: Sequence[SettingComparison]) -> list[str]:
     noisy = [comparison for comparison in compared if not comparison.judge.is_clean]
     heads = ["Setting", "AUROC", "best other", "AP", "best other", "F1", "best other", "ECE", "rate", "true",
              "≤ 10 %", "time"]  # fmt: skip
-    return markdown(heads, [_noisy_cells(comparison) for comparison in noisy])
+    return markdown_table(heads, [_noisy_cells(comparison) for comparison in noisy])
 
 
 def _noisy_cells(comparison: SettingComparison) -> list[str]:
     figures, cells = comparison.judge.figures, [comparison.setting]
     for figure in _COMPARED:
-        best, lead, ours = comparison.best(figure), comparison.lead(figure), number(figures.get(figure))
+        best, lead, ours = comparison.best(figure), comparison.lead(figure), decimals(figures.get(figure))
         cells.append(f"**{ours}**" if lead is not None and lead >= -TIED else ours)
-        cells.append(f"{number(best.figures[figure])} {best.detector}" if best is not None else "–")
+        cells.append(f"{decimals(best.figures[figure])} {best.detector}" if best is not None else "–")
     names = ("ece", "estimated_noise_rate", "noise_rate", "false_flags_at_10")
-    return [*cells, *(number(figures.get(name)) for name in names), _time(comparison)]
+    return [*cells, *(decimals(figures.get(name)) for name in names), _time(comparison)]
 
 
 def _time(comparison: SettingComparison) -> str:
@@ -84,12 +85,12 @@ def clean_table(compared: Sequence[SettingComparison]) -> list[str]:
         figures = comparison.judge.figures
         others = [row for row in comparison.others if row.figures.get("flagged_share") is not None]
         fewest = min(others, key=lambda row: row.figures["flagged_share"] or 0.0, default=None)
-        shown = "–" if fewest is None else f"{share(fewest.figures['flagged_share'])} {fewest.detector}"
+        shown = "–" if fewest is None else f"{percent(fewest.figures['flagged_share'])} {fewest.detector}"
         n_rows = "–" if comparison.judge.n_rows is None else f"{comparison.judge.n_rows:,}".replace(",", " ")
-        ours = share(figures.get("flagged_share"))
-        calibration = (number(figures.get(name)) for name in ("ece", "estimated_noise_rate"))
+        ours = percent(figures.get("flagged_share"))
+        calibration = (decimals(figures.get(name)) for name in ("ece", "estimated_noise_rate"))
         lines.append([comparison.setting, n_rows, ours, shown, *calibration])
-    return markdown(heads, lines)
+    return markdown_table(heads, lines)
 
 
 def hits_table(compared: Sequence[SettingComparison]) -> list[str]:
@@ -100,7 +101,7 @@ def hits_table(compared: Sequence[SettingComparison]) -> list[str]:
         if "/human-" in comparison.setting and ours is not None and best is not None:
             theirs = f"{best.figures['hits_in_100']:.0f} {best.detector}"
             lines.append([comparison.setting, f"{ours:.0f}", theirs])
-    return markdown(["Setting", "hits", "best other"], lines)
+    return markdown_table(["Setting", "hits", "best other"], lines)
 
 
 def family_table(compared: Sequence[SettingComparison]) -> list[str]:
@@ -112,7 +113,7 @@ def family_table(compared: Sequence[SettingComparison]) -> list[str]:
         members = [comparison for comparison in compared if family in (comparison.judge.family, "all")]
         if members:
             lines.append([family, str(len(members)), *_family_cells(members)])
-    return markdown(heads, lines)
+    return markdown_table(heads, lines)
 
 
 def _family_cells(members: Sequence[SettingComparison]) -> list[str]:
@@ -120,11 +121,11 @@ def _family_cells(members: Sequence[SettingComparison]) -> list[str]:
     cells = []
     for figure in _COMPARED:
         bests = [best.figures[figure] for comparison in members if (best := comparison.best(figure)) is not None]
-        cells += [number(ours[figure]), number(mean(bests))]
+        cells += [decimals(ours[figure]), decimals(mean(bests))]
     return [
         *cells,
-        *(number(ours[name]) for name in ("ece", "rate_error")),
-        *(share(ours[name]) for name in ("clean_flagged", "rate_in_interval", "kept_limit")),
+        *(decimals(ours[name]) for name in ("ece", "rate_error")),
+        *(percent(ours[name]) for name in ("clean_flagged", "rate_in_interval", "kept_limit")),
     ]
 
 
@@ -137,35 +138,11 @@ def losses(compared: Sequence[SettingComparison]) -> list[str]:
         if worst < -BEHIND:
             shown = [_loss(comparison, figure, lead) for figure, lead in leads.items()]
             behind.append((worst, [comparison.setting, comparison.judge.half, *shown]))
-    return markdown(["Setting", "half", "AUROC", "AP"], [cells for _, cells in sorted(behind)])
+    return markdown_table(["Setting", "half", "AUROC", "AP"], [cells for _, cells in sorted(behind)])
 
 
 def _loss(comparison: SettingComparison, figure: str, lead: float | None) -> str:
     best = comparison.best(figure)
     if lead is None or best is None or lead >= -BEHIND:
-        return number(comparison.judge.figures.get(figure))
-    return f"{number(comparison.judge.figures[figure])}, {best.detector} {number(best.figures[figure])}"
-
-
-def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table in Markdown; none when it has no rows."""
-    rows: list[Sequence[str]] = [heads, ["---"] * len(heads), *lines]
-    return [f"| {' | '.join(row)} |" for row in rows] if lines else []
-
-
-def number(value: float | None) -> str:
-    """Three digits after the point.
-
-    >>> number(0.98765), number(None)
-    ('.988', '–')
-    """
-    return "–" if value is None else f"{value:.3f}".removeprefix("0")
-
-
-def share(value: float | None) -> str:
-    """A percentage.
-
-    >>> share(0.0014)
-    '0.1 %'
-    """
-    return "–" if value is None else f"{100 * value:.1f} %"
+        return decimals(comparison.judge.figures.get(figure))
+    return f"{decimals(comparison.judge.figures[figure])}, {best.detector} {decimals(best.figures[figure])}"

@@ -6,8 +6,8 @@ import numpy as np
 
 from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.baseline import NAME as BASELINE
-from eigenclean_lab.bench.quality.page_tables import markdown, number, share
 from eigenclean_lab.bench.quality.rows import QualityRow, family_figures
+from eigenclean_lab.formatting import decimals, markdown_table, percent
 
 # Detectors of a table and how a reader knows them. cleanlab's users call find_label_issues on the probabilities of
 # a cross-validated model, with its default filter.
@@ -50,10 +50,10 @@ def peer_table(rows: Sequence[QualityRow], names: Mapping[str, str], settings: S
         lines.append(
             [
                 title,
-                *(number(figures[name]) for name in ("auroc", "average_precision", "noisy_f1")),
-                share(figures["clean_flagged"]),
-                number(figures["ece"]),
+                *(decimals(figures[name]) for name in ("auroc", "average_precision", "noisy_f1")),
+                percent(figures["clean_flagged"]),
+                decimals(figures["ece"]),
                 f"{seconds:.1f}",
             ]
         )
-    return markdown(_HEADS, lines) if settings else []
+    return markdown_table(_HEADS, lines) if settings else []

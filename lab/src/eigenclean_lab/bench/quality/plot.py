@@ -8,8 +8,8 @@ import numpy as np
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
 from eigenclean.files import replacing
-from eigenclean_lab.bench.quality.page_tables import number
 from eigenclean_lab.bench.quality.rows import QualityRow, summary_rows
+from eigenclean_lab.formatting import decimals
 from eigenclean_lab.store import Cell
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}
@@ -37,7 +37,7 @@ def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
                     ink = "white" if value < 0.8 else "black"
                     best = value >= np.nanmax(values[:, j]) - 0.003
                     weight = "bold" if best else "normal"
-                    axes.text(j, i, number(value), color=ink, weight=weight,
+                    axes.text(j, i, decimals(value), color=ink, weight=weight,
                               ha="center", va="center", fontsize=7)  # fmt: skip
             axes.set_title(title, loc="left")
             axes.set_yticks(range(len(detectors)), detectors)

@@ -1,17 +1,13 @@
 """The cells of `eigenclean bench quality`: every detector in every setting, with several seeds."""
 
 import json
-import os
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import sklearn
 
 from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
@@ -22,6 +18,7 @@ from eigenclean_lab.bench.quality.data import DATA, HALVES, LOADERS
 from eigenclean_lab.bench.quality.measure import FIGURES, RUNNERS, measure, runner_of
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.components import component_modules
+from eigenclean_lab.machine import detection_facts
 from eigenclean_lab.store import (
     Cell,
     Measured,
@@ -59,7 +56,7 @@ class QualitySuite:
             short_hash(json.dumps(facts, sort_keys=True)),
             _code(detector, json.dumps(options), setting),
             "missing",
-            facts={"half": setting.half, "family": setting.family, "machine": machine_facts()},
+            facts={"half": setting.half, "family": setting.family, "machine": detection_facts()},
             command=shlex.join(
                 ["eigenclean", *_COMMAND.split(), "--detectors", detector, "--settings", setting.name,
                  "--seeds", str(seed + 1)]
@@ -138,16 +135,6 @@ def run(
         for name in contenders(setting, detectors)
     ]
     return run_cells(requests, suite.measure, known=known, remeasure=remeasure, save=save)
-
-
-def machine_facts() -> dict[str, Any]:
-    """What times and the last digits of figures depend on."""
-    return {
-        "cpu_count": os.cpu_count(),
-        "python": sys.version.split()[0],
-        "numpy": np.__version__,
-        "scikit_learn": sklearn.__version__,
-    }
 
 
 @lru_cache(maxsize=1)  # cells of one case follow each other

@@ -11,8 +11,9 @@ from eigenclean.errors import InvalidData
 from eigenclean_lab.bench.scale import run as cases
 from eigenclean_lab.bench.scale import worker
 from eigenclean_lab.bench.scale.run import GROUPS, Measurement, ScaleSizes
-from eigenclean_lab.bench.speed.ratios import machine_facts
+from eigenclean_lab.bench.speed.ratios import THREADS
 from eigenclean_lab.components import component_modules
+from eigenclean_lab.machine import timing_facts
 from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, short_hash
 
 FILE = "bench_scale.json"
@@ -45,7 +46,7 @@ class ScaleSuite:
             short_hash(json.dumps([task, asdict(self.sizes)], sort_keys=True)),
             _code(),
             "missing",
-            facts={"sizes": asdict(self.sizes), "machine": {**machine_facts(), "busy_before": self.load}},
+            facts={"sizes": asdict(self.sizes), "machine": {**timing_facts(THREADS), "busy_before": self.load}},
             command=f"eigenclean {_COMMAND} --cases {group}",
         )
 

@@ -1,14 +1,10 @@
 """A ratio of something measured to a baseline of the same run, and the target that it should meet."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import numpy as np
-import sklearn
-
-from eigenclean_lab.bench.speed.timing import blas_libraries
+from eigenclean_lab.machine import timing_facts
 
 THREADS = 2
 
@@ -67,17 +63,6 @@ class Ratio:
         return cls(case, baseline, None, None, ratio, *_outcome(target, ratio), note)
 
 
-def machine_facts(threads: int = THREADS) -> dict[str, Any]:
-    """What ratios of times depend on."""
-    return {
-        "cpu_count": os.cpu_count(),
-        "threads": threads,
-        "numpy": np.__version__,
-        "scikit_learn": sklearn.__version__,
-        "blas": blas_libraries(),
-    }
-
-
 def record(ratios: Sequence[Ratio], date: str, load: float | None = None, threads: int = THREADS) -> dict[str, Any]:
     """The ratios and the facts about this machine, ready for JSON.
 
@@ -85,7 +70,7 @@ def record(ratios: Sequence[Ratio], date: str, load: float | None = None, thread
     """
     return {
         "date": date,
-        "machine": {**machine_facts(threads), "busy_before": load},
+        "machine": {**timing_facts(threads), "busy_before": load},
         "cases": [asdict(ratio) for ratio in ratios],
     }
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from eigenclean.train import RECIPES, Recipe, recipe
-from eigenclean_lab.bench.quality.page_tables import number
 from eigenclean_lab.bench.speed.training import FILE as SPEED
 from eigenclean_lab.bench.training.contenders import CLASSIFIERS, NAMES, PROBE
 from eigenclean_lab.bench.training.measure import FIGURES
 from eigenclean_lab.bench.training.settings import SETTINGS, TABLES
 from eigenclean_lab.bench.training.suite import FILE, TrainingSuite, training_store
 from eigenclean_lab.bench.training.targets import Difference, differences
+from eigenclean_lab.formatting import decimals
 from eigenclean_lab.store import Cell, measured_cells
 
 
@@ -183,18 +183,18 @@ def _means(members: Sequence[TrainingRow | None]) -> str:
     if len(rows) < len(members):
         return " | ".join(["–"] * 5)
     mean = {figure: float(np.mean([row.mean[figure] for row in rows])) for figure in FIGURES}
-    return " | ".join([*(number(mean[name]) for name in ("last", "best", "f", "kept")), f"{mean['seconds']:.2g}"])
+    return " | ".join([*(decimals(mean[name]) for name in ("last", "best", "f", "kept")), f"{mean['seconds']:.2g}"])
 
 
 def _cells(row: TrainingRow | None, best: float, *, full: bool) -> str:
     if row is None:
         return " | ".join(["–"] * (4 if full else 1))
-    last = number(row.mean["last"])
+    last = decimals(row.mean["last"])
     if row.mean["last"] == best:
         last = f"**{last}**"
     if "last" in row.deviation and full:
-        last += f" ± {number(row.deviation['last'])}"
-    return " | ".join([last, *(number(row.mean[name]) for name in ("best", "f", "kept"))]) if full else last
+        last += f" ± {decimals(row.deviation['last'])}"
+    return " | ".join([last, *(decimals(row.mean[name]) for name in ("best", "f", "kept"))]) if full else last
 
 
 def _difference_line(row: Difference) -> str:

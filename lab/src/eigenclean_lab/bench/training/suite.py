@@ -1,17 +1,12 @@
 """The cells of `eigenclean bench train`: every recipe in every setting, with several seeds."""
 
 import json
-import os
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from eigenclean.errors import InvalidOption
 from eigenclean.train import RECIPES
@@ -21,6 +16,7 @@ from eigenclean_lab.bench.training.measure import FIGURES, measure
 from eigenclean_lab.bench.training.recipes import make_recipe
 from eigenclean_lab.bench.training.settings import SAMPLES, SETTINGS, TrainingCase, TrainingSetting
 from eigenclean_lab.components import component_modules
+from eigenclean_lab.machine import training_facts
 from eigenclean_lab.store import (
     Cell,
     Measured,
@@ -76,7 +72,7 @@ class TrainingSuite:
             short_hash(json.dumps(facts, sort_keys=True)),
             code_key(code, *component_modules([chosen, setting.net] if recipe in RECIPES else chosen)),
             "missing",
-            facts={"epochs": epochs, "samples": samples, "machine": machine_facts(self.device)},
+            facts={"epochs": epochs, "samples": samples, "machine": training_facts(self.device)},
             command=shlex.join([*words, *([] if epochs is None else ["--epochs", str(epochs)])]),
         )
 
@@ -183,17 +179,6 @@ def run(
     ]
     check_any(requests, names)
     return run_cells(requests, suite.measure, known=known, remeasure=remeasure, save=save)
-
-
-def machine_facts(device: str | None = None) -> dict[str, Any]:
-    """What times and the last digits of figures depend on."""
-    facts = {"cpu_count": os.cpu_count(), "python": sys.version.split()[0], "numpy": np.__version__}
-    if find_spec("torch") is None:
-        return facts
-    import torch
-
-    best = "cuda" if torch.cuda.is_available() else "cpu"
-    return {**facts, "torch": torch.__version__, "threads": torch.get_num_threads(), "device": device or best}
 
 
 @lru_cache(maxsize=1)  # cells of one case follow each other
