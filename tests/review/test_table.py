@@ -21,7 +21,7 @@ from eigenclean.tables.contributions import Contributions
 from eigenclean.tables.groups import column_blocks
 from eigenclean.verdict import Verdict
 from tests.review.conftest import HOSTILE
-from tests.review.test_page import _CONTRAST
+from tests.review.page.test_page import _CONTRAST
 
 OpenPage = Callable[..., Any]
 N = 200

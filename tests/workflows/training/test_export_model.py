@@ -101,7 +101,7 @@ def test_networks_of_features_and_images(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_onednn")
 def test_an_encoder_that_was_fine_tuned(tmp_path: Path) -> None:
-    tiny = f"torch:{Path(__file__).parents[1] / 'contracts' / 'tiny_encoder.py'}:make_net"
+    tiny = f"torch:{Path(__file__).parents[2] / 'contracts' / 'tiny_encoder.py'}:make_net"
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = rng.integers(0, 150, (40, 6, 6, 3), dtype=np.uint8) + (100 * y[:, None, None, None]).astype(np.uint8)

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from eigenclean.version import __version__
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def project() -> dict[str, Any]:
