@@ -277,10 +277,7 @@ def test_images_of_samples_that_are_not_shown_are_not_served(inside: Served) -> 
 def test_every_answer_has_the_headers(inside: Served, path: str) -> None:
     for cookie in (inside.cookie, None):
         _, headers, _ = inside.ask("GET", path, headers={"Cookie": cookie})
-        policy = {
-            directive.split()[0]: directive.split()[1:]
-            for directive in headers["content-security-policy"].split(";")
-        }
+        policy = {rule.split()[0]: rule.split()[1:] for rule in headers["content-security-policy"].split(";")}
         assert policy["default-src"] == ["'none'"]
         assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == ["'self'"]
         assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == ["'none'"]

@@ -21,7 +21,7 @@ from eigenclean.tables.contributions import Contributions
 from eigenclean.tables.groups import column_blocks
 from eigenclean.verdict import Verdict
 from tests.review.conftest import HOSTILE
-from tests.review.page.test_page import _CONTRAST
+from tests.review.page.test_accessibility import CONTRAST
 
 OpenPage = Callable[..., Any]
 N = 200
@@ -230,7 +230,7 @@ def test_the_pane_and_the_filter_in_a_browser(
     expect(page.locator(".values .against")).to_have_count(len(item["against"]))
     expect(page.locator(".values thead th")).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth") == page.evaluate("innerWidth")
-    ratios = page.evaluate(_CONTRAST)
+    ratios = page.evaluate(CONTRAST)
     assert [(words, round(ratio, 2)) for words, ratio in ratios if ratio < 4.5] == []
     if n_columns > 16:
         page.get_by_label("Find a column").fill("nc2x")

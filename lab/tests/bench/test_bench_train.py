@@ -3,7 +3,6 @@
 import gzip
 import json
 import struct
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -11,31 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData, InvalidOption, MissingExtra
 from eigenclean.noise import Noise
 from eigenclean.train import RECIPES, RobustClassifier, recipe
-from eigenclean.train.engine import Engine
 from eigenclean.truth import Truth
 from eigenclean_lab import data_folder
 from eigenclean_lab.bench.quality.data import tables
 from eigenclean_lab.bench.quality.data.tables import LABEL_COLUMNS
 from eigenclean_lab.bench.speed import training as speed
-from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
 from eigenclean_lab.bench.speed.ratios import Ratio, RatioTarget
 from eigenclean_lab.bench.training import measure as measure_module
 from eigenclean_lab.bench.training import suite
-from eigenclean_lab.bench.training.contenders import NAMES
 from eigenclean_lab.bench.training.measure import measure
 from eigenclean_lab.bench.training.page import summary_rows
-from eigenclean_lab.bench.training.plot import plot_training
 from eigenclean_lab.bench.training.recipes import EPOCHS, SCHEDULES, make_recipe
 from eigenclean_lab.bench.training.settings import SETTINGS, TABLES
 from eigenclean_lab.bench.training.suite import TrainingSuite, run, training_store
-from eigenclean_lab.bench.training.targets import TARGETS, differences
 from eigenclean_lab.cli.bench import bench
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.store import Cell, MissingData
@@ -331,116 +324,6 @@ def test_unknown_names_are_one_sentence() -> None:
             run(**options)
 
 
-# Tables and claims.
-
-
-def made_cell(recipe: str, setting: str, seed: int = 0, **figures: float) -> Cell:
-    task = {"recipe": recipe, "setting": setting, "schedule": "preset"}
-    return Cell(task, seed, "key", "code", "measured", figures={**FIGURES, **figures})
-
-
-def cells_of(setting: str, **accuracies: list[float]) -> list[Cell]:
-    return [
-        made_cell(name.replace("_", "-"), setting, seed, last=value)
-        for name, values in accuracies.items()
-        for seed, value in enumerate(values)
-    ]
-
-
-def test_rows_are_means_and_deviations_over_seeds() -> None:
-    (row,) = summary_rows(cells_of("fashion/sym-50", fine=[0.7, 0.8, 0.9]))
-    assert row.mean["last"] == pytest.approx(0.8) and row.deviation["last"] == pytest.approx(0.1)
-    (alone,) = summary_rows(cells_of("fashion/sym-50", fine=[0.7]))
-    assert alone.deviation == {} and alone.seeds == 1
-
-
-def test_recipes_are_compared_seed_by_seed() -> None:
-    cells = cells_of(
-        "fashion/sym-50", standard=[0.7, 0.6], fine=[0.75, 0.7, 0.1], judge=[0.76, 0.8], dividemix=[0.9, 0.9]
-    )
-    compared = {(difference.better, difference.than.split(",")[0]): difference for difference in differences(cells)}
-    first, second, third = (compared["fine", "standard"], compared["judge", "fine"], differences(cells)[-1])
-    assert first.difference == pytest.approx(0.075) and first.seeds == 2 and first.passed
-    assert first.deviation == pytest.approx(np.std([0.05, 0.1], ddof=1))
-    assert second.difference == pytest.approx(0.055) and second.passed
-    assert third.than == "fine, the best other recipe with one network"  # DivideMix has two
-    assert len(compared) == 2  # that claim is about the same pair here; nobody else was measured
-
-
-def test_targets_are_for_their_own_settings() -> None:
-    (difference,) = differences(cells_of("fashion/pair-40", gce=[0.7], **{"gce+fine": [0.69]}))
-    assert difference.passed is False and difference.deviation is None and difference.as_dict()["passed"] is False
-    (other,) = differences(cells_of("cifar10/sym-50", gce=[0.7], **{"gce+fine": [0.69]}))
-    assert other.target is None and other.passed is None
-    names = {name for target in TARGETS for name in (target.recipe, target.than) if " " not in name}
-    assert names <= set(NAMES)
-
-
-@pytest.mark.parametrize(("setting", "target"), [("Vowel/pair-30", -0.005), ("digits/sym-50", None)])
-def test_the_probe_is_compared_with_the_best_of_all_others(setting: str, target: float | None) -> None:
-    others = {"standard": [0.7, 0.9, 0.1], "trees+cleanlearning": [0.8, 0.81, 0.5], "dividemix": [0.99]}
-    (difference,) = differences(cells_of(setting, probe=[0.8, 0.8], **others))
-    assert (
-        difference.than == "trees+cleanlearning, the best of all others (2)"
-    )  # dividemix has another number of seeds
-    assert difference.difference == pytest.approx(-0.005) and difference.seeds == 2 and difference.target == target
-
-
-def test_the_figure_is_svg_and_the_same_each_time(tmp_path: Path) -> None:
-    names = ["fashion/sym-50", "cifar10/sym-0", "cifar10/asym-40", "Vowel/sym-20"]
-    cells = [cell for name in names for cell in cells_of(name, fine=[0.7, 0.8], standard=[0.5])][:-2]
-    missing = replace(made_cell("elr", "digits/pair-40"), status="missing", note="needs data", figures={})
-    a, b = (plot_training([*cells, missing], tmp_path / name) for name in ("a.svg", "b.svg"))
-    assert a.read_bytes() == b.read_bytes()
-    assert ET.parse(a).getroot().tag.endswith("svg")
-    text = a.read_text()
-    assert "fashion/sym-50" in text and "standard" in text and "elr" not in text
-    with pytest.raises(InvalidData, match="nothing to plot"):
-        plot_training([missing], tmp_path / "c.svg")
-
-
-# Speed.
-
-
-@pytest.mark.slow
-def test_the_ratios_of_the_issue_are_measured() -> None:
-    state = torch.get_rng_state()
-    results = speed.run(speed.TrainingSizes.quick())
-    assert torch.equal(torch.get_rng_state(), state)
-    targets = [result.target for result in results if result.target]
-    assert targets == ["<= 1.05x", "<= 0.1x", "<= 0.02x", "<= 1x", "<= 1.1x"]
-    assert all(result.ratio > 0 for result in results)
-    facts = speed.facts(results, load=0.5)
-    assert json.loads(json.dumps(facts))["machine"]["threads"] >= 1
-
-
-@pytest.mark.slow
-def test_the_bare_loop_does_what_the_engine_does() -> None:
-    """From other weights and in another order, so that only how well they learn can be compared."""
-    pool = speed._images(512, (1, 28, 28))
-    make, chosen = speed._maker("small-cnn", pool), recipe("standard").with_epochs(4)
-    engine = Engine(chosen, make, pool, device="cpu").fit()
-    with speed._forked_randomness():
-        loss, accuracy = bare_loop(make(), pool, chosen.optimiser, 4)
-    last = engine.history[-1]
-    assert accuracy == pytest.approx(last["train_accuracy"], abs=0.15) and accuracy > 0.2
-    assert loss == pytest.approx(last["loss"], abs=0.4)
-
-
-@pytest.mark.slow
-def test_the_bare_passes_are_as_many_steps_as_an_epoch_of_dividemix() -> None:
-    pool = speed._images(300, (1, 28, 28))
-    make, chosen = speed._maker("small-cnn", pool), recipe("dividemix", warm_up=1, epochs=2)
-    watch = speed.EpochClock()
-    engine = Engine(chosen, make, pool, device="cpu", callbacks=[watch]).fit()
-    assert len(watch.seconds) == len(watch.kept) == 1 and watch.seconds[0] > 0
-    settings = chosen.plan()[-1].optimiser
-    assert settings.batch_size == 64
-    with speed._forked_randomness():
-        steps = dividemix_passes(engine.networks, pool, watch.kept[0], settings)
-    assert steps == sum(-(-kept // 64) for kept in watch.kept[0])
-
-
 # The command.
 
 
@@ -479,7 +362,8 @@ def test_the_table_marks_what_is_missing_and_what_failed(tmp_path: Path, monkeyp
     done = invoke("--recipes", "fine", "--settings", "cifar10/sym-50", "--out", tmp_path)
     assert done.exit_code == 0 and "fine *" in done.output
     assert "needs cifar10_lite1_20k.npz" in " ".join(done.output.split())
-    cell = replace(made_cell("fine", "digits/sym-50"), status="failed", note="ValueError: what", figures={})
+    task = {"recipe": "fine", "setting": "digits/sym-50", "schedule": "preset"}
+    cell = Cell(task, 0, "key", "code", "failed", note="ValueError: what")
     monkeypatch.setattr(suite, "run", lambda **options: [cell])
     failed = invoke("--out", tmp_path)
     assert failed.exit_code == 1 and "failed: ValueError: what" in failed.output
