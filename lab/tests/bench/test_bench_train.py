@@ -84,13 +84,16 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 # Settings.
 
 
-def test_the_settings_are_those_of_the_issue() -> None:
-    cifar = ["sym-0", "sym-20", "sym-50", "sym-80", "asym-40", "instance-40"]
-    cifar += [f"human-{which}" for which in ("aggre", "rand1", "worst")]
-    expected = ["fashion/sym-50", "fashion/pair-40", *(f"cifar10/{name}" for name in cifar)]
-    expected += ["digits/sym-50", "digits/pair-40"]
-    tables = [f"{name}/{noise}" for name in TABLES for noise in ("sym-20", "pair-30")]
-    assert list(SETTINGS) == [*expected, *tables]
+def test_the_name_of_a_setting_says_its_data_and_its_noise() -> None:
+    for name, setting in SETTINGS.items():
+        data, _, noise = name.partition("/")
+        kind, _, amount = noise.rpartition("-")
+        assert (setting.name, setting.data) == (name, data)
+        if isinstance(setting.noise, Noise):
+            assert setting.noise.nominal_rate == pytest.approx(int(amount) / 100)
+            assert type(setting.noise).__name__.lower().startswith(kind)
+        else:
+            assert noise == ("sym-0" if setting.noise is None else f"human-{setting.noise}")
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -12,7 +12,7 @@ from eigenclean_lab.bench.speed.bare_loops import bare_loop, dividemix_passes
 
 
 @pytest.mark.slow
-def test_the_ratios_of_the_issue_are_measured() -> None:
+def test_every_ratio_with_a_target_is_measured() -> None:
     state = torch.get_rng_state()
     results = speed.run(speed.TrainingSizes.quick())
     assert torch.equal(torch.get_rng_state(), state)
