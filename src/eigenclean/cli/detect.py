@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DecisionOptions:
-    """Which labels are flagged."""
+    """The options that say which labels are flagged: a threshold, a limit on false flags, or a budget."""
 
     threshold: Annotated[
         float | None,

@@ -82,7 +82,7 @@ _ROWS = (  # key in the record, what it means
 
 
 def print_quality(verdicts: dict[str, dict[str, Any]]) -> None:
-    """One column per verdict."""
+    """Print a table of quality figures, with a column for each verdict."""
     shown = table(None, "measured", *verdicts)
     for key, meaning in _ROWS:
         numbers = [quality[key] for quality in verdicts.values()]

@@ -82,7 +82,7 @@ class VerifiedLabels:
         return cls(right, is_known, is_removed, is_decided, n_unmatched, n_applied=n_applied)
 
     def take(self, rows: slice) -> "VerifiedLabels":
-        """These rows."""
+        """The same for these rows alone."""
         return VerifiedLabels(self.labels[rows], self.is_known[rows], self.is_removed[rows], self.is_decided[rows])
 
     def codes(self, classes: Array) -> Array:

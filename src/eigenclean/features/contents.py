@@ -53,7 +53,7 @@ class EncodedImageContents(Contents):
         return len(self._images)
 
     def read(self, row: int) -> bytes:
-        """The image's bytes."""
+        """The bytes of the encoded image, as they are stored."""
         return self._images.read(row)
 
     def key(self, content: bytes) -> bytes:
@@ -61,7 +61,7 @@ class EncodedImageContents(Contents):
         return content_key(content)
 
     def decode(self, content: bytes, row: int, min_side: int | None) -> Any:
-        """The image decoded."""
+        """The image in RGB, as Pillow decodes it; errors name the file or the row."""
         return decode(content, title=self._images.title(row), min_side=min_side)
 
 
@@ -77,7 +77,7 @@ class ImageArrayContents(Contents):
         return len(self._images)
 
     def read(self, row: int) -> Array:
-        """The pixels."""
+        """The pixels of one image, contiguous so that they can be hashed."""
         return np.ascontiguousarray(self._images[row])
 
     def key(self, content: Array) -> bytes:
@@ -99,7 +99,7 @@ class ImageArrayContents(Contents):
 
 
 class TextContents(Contents):
-    """Texts as strings."""
+    """Texts, one string for each row."""
 
     kind = TEXT
 
@@ -110,7 +110,7 @@ class TextContents(Contents):
         return len(self._texts)
 
     def read(self, row: int) -> str:
-        """The text."""
+        """The text of the row; what is no string becomes one."""
         return str(self._texts[row])
 
     def key(self, content: str) -> bytes:

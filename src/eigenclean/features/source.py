@@ -64,7 +64,7 @@ class EmbeddedSource(Source):
     bad = RenamedAttribute("skipped")
 
     def features(self) -> Array:
-        """All features, in memory."""
+        """The features of all rows, as an array in memory."""
         if self._loaded is None:
             self._loaded = np.asarray(self._features[: len(self)])
         return self._loaded

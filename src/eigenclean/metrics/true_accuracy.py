@@ -39,7 +39,7 @@ class AccuracyEstimate:
     level: float = LEVEL
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as plain values for JSON."""
         return {
             "measured": self.measured,
             "estimate": self.estimate,

@@ -40,7 +40,7 @@ class DaskBlocks(Blocks[T]):
         self._dask: Any = require("dask", extra="dask", caller="the dask engine")
 
     def map(self, function: Callable[..., U], *others: Blocks[Any], args: Sequence[Any] = ()) -> "DaskBlocks[U]":
-        """One task per block."""
+        """Apply a function to every block, as one task of the cluster each; nothing is computed yet."""
         return self._with_tasks(self._calls(function, others, args))
 
     def persist(self) -> "DaskBlocks[T]":
@@ -66,7 +66,7 @@ class DaskBlocks(Blocks[T]):
         return result
 
     def from_items(self, items: Sequence[U]) -> "DaskBlocks[U]":
-        """One task per item."""
+        """Items of this process as blocks beside these, one for each block."""
         return self._with_tasks([self._constant(item) for item in items])
 
     def first(self) -> T:

@@ -29,7 +29,7 @@ class RawSource(Source):
         )
 
     def evidence(self) -> Evidence:
-        """The labels, without features."""
+        """Ids, labels and annotations: all that is known before the contents are embedded."""
         return Evidence(ids=self.ids, labels=self.labels, annotations=self.annotations)
 
 
@@ -85,7 +85,7 @@ class LabelSource(Source):
         raise InvalidData(f"{self.name} holds labels, but no features: give features, images or texts with them")
 
     def evidence(self) -> Evidence:
-        """The labels, without features."""
+        """Ids, labels and annotations: all that is known before the contents are embedded."""
         return Evidence(ids=self.ids, labels=self.labels, annotations=self.annotations)
 
     def data_hash(self) -> str:

@@ -140,7 +140,7 @@ class TableEncoding:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """All fields as plain values, from which `from_dict` builds an equal encoding."""
         return {
             "format": _FORMAT,
             "version": _VERSION,

@@ -54,7 +54,7 @@ class RawRows:
         return _are_texts(X) if self.embedding.get("kind") == "text" else np.ndim(X) > 2
 
     def features(self, X: Any) -> Array:
-        """Features of raw rows."""
+        """Turn raw rows into features, by the encoding of the table or the encoder of the run."""
         if self.embedding is not None:
             name = "texts" if self.embedding.get("kind") == "text" else "images"
             rows = list(X) if name == "texts" else np.asarray(X)

@@ -176,7 +176,7 @@ def _print(results: "Table") -> None:
 
 
 def _record(results: "Table") -> dict[str, Any]:
-    """The table for machines."""
+    """A table of results and its claims as plain values, for --json."""
     from dataclasses import asdict
 
     from eigenclean_lab.reproduce.claims import claims

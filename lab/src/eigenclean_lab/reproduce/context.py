@@ -31,7 +31,7 @@ class Context:
 
     @property
     def profile(self) -> Profile:
-        """The profile itself."""
+        """The profile of that name."""
         return PROFILES[self.profile_name]
 
     def data(self, task: Task) -> ProfileData:

@@ -9,7 +9,7 @@ _EPOCHS = (1, 2, 3, 5, 8)
 
 
 def further_experiments() -> list[Experiment]:
-    """All of them."""
+    """The experiments that no table or figure of the paper shows."""
     return [_rounds(), *_theorems()]
 
 

@@ -87,12 +87,12 @@ class Metric:
 
     @property
     def kind(self) -> str:
-        """Kind of the method."""
+        """Kind of the tasks that measure it: the first word of the key."""
         return self.key.partition(".")[0]
 
     @property
     def figure(self) -> str:
-        """Name of the figure."""
+        """Name of the figure in a cell: the rest of the key."""
         return self.key.partition(".")[2]
 
 

@@ -55,7 +55,7 @@ class MarginMixture:
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters."""
+        """Number of free parameters, by which AIC compares models."""
         return 3 * len(self.weights) - 1
 
     def log_joint(self, margins: Float64s) -> Float64s:

@@ -175,7 +175,7 @@ class ClassBlocks:
 
 
 def pairs_by_moments(moments: ClassMoments, starts: Float64s, dtype: np.dtype[Any]) -> tuple[Float64s, Float64s]:
-    """First eigenvalues and eigenvectors."""
+    """The first eigenvalue and eigenvector of each class, from second moments."""
     values, vectors = np.zeros(len(starts)), np.zeros(starts.shape)
     for j, gram in enumerate(moments.seconds):
         small = is_small(int(moments.counts[j]), len(gram))  # in memory it is solved directly: as precisely here

@@ -27,7 +27,7 @@ class Discriminants:
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """Number of classes, K."""
         return int(self.offsets.shape[1])
 
     def of(self, rows: UnitRows) -> Floats:
@@ -168,7 +168,7 @@ class DiscriminantSolver:
 
 
 def _factored(matrix: Float64s) -> Float64s:
-    """Lower Cholesky factor."""
+    """The lower Cholesky factor of a covariance matrix."""
     factor, failed = dpotrf(matrix, lower=1)
     if failed:  # rounding made it indefinite: what is left of it is the identity
         spread = max(float(np.trace(matrix)) / len(matrix), 1e-12)

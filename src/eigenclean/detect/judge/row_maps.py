@@ -29,7 +29,7 @@ class StandardizedColumns:
 
     @classmethod
     def of(cls, features: Array) -> "StandardizedColumns":
-        """Fit to some rows."""
+        """Estimate from some rows of features."""
         rows = features.astype(np.float64)
         deviations = rows.std(axis=0)
         return cls(rows.mean(axis=0), np.where(deviations > 1e-12 * np.abs(rows).max(axis=0), deviations, 1.0))
@@ -109,7 +109,7 @@ class PrincipalComponents:
 
     @classmethod
     def of(cls, base: RowMap, features: Array, n_components: int) -> "PrincipalComponents":
-        """Fit to some rows."""
+        """Estimate from some rows of features."""
         if base.n_columns <= n_components:
             return cls(base, None)
         rows = base.apply(features)

@@ -102,7 +102,7 @@ class PairCounts:
 
     @classmethod
     def empty(cls) -> "PairCounts":
-        """No pairs."""
+        """A matrix without any observed pair of classes."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
 
     def __iadd__(self, other: "PairCounts") -> "PairCounts":

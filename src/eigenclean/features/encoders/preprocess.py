@@ -55,7 +55,7 @@ class Preprocess:
         return np.asarray(square(image, self.size, _RESAMPLINGS[self.resampling]))
 
     def about(self) -> dict[str, Any]:
-        """As JSON."""
+        """All options as plain values: features of other options are cached apart."""
         return asdict(self)
 
 

@@ -73,7 +73,7 @@ class TorchEncoder(Encoder):
         )
 
     def about(self) -> dict[str, Any]:
-        """Weights and preprocessing."""
+        """What the features depend on: a hash of the weights, the layer, the precision and the preprocessing."""
         return {
             "weights": self._weights,
             "feature_layer": self.feature_layer,
@@ -90,7 +90,7 @@ class TorchEncoder(Encoder):
         return 2 * self.preprocess.size
 
     def encode(self, prepared: Sequence[Array]) -> Array:
-        """The module's features."""
+        """Scale a batch of pixels to the inputs of the module, and run it up to the layer of the features."""
         pixels = torch.from_numpy(np.stack(prepared)).to(self.device)
         inputs = (pixels.permute(0, 3, 1, 2).float() - self._mean) / self._scale
         with torch.inference_mode(), half_precision(self.device, self.half):

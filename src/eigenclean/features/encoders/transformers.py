@@ -64,7 +64,7 @@ class TransformersText(Encoder):
         self.dtype = np.dtype(np.float16 if half else np.float32)
 
     def about(self) -> dict[str, Any]:
-        """Weights, pooling and length."""
+        """What the features depend on: a hash of the weights, the pooling and the length at which texts are cut."""
         return {"weights": self._weights, "pooling": self._pooling, "most_tokens": self._most, "half": self.half}
 
     def prepare(self, content: str) -> str:

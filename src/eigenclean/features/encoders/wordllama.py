@@ -50,7 +50,7 @@ class WordLlama(Encoder):
         self.dtype = np.dtype(np.float16 if half else np.float32)
 
     def about(self) -> dict[str, Any]:
-        """Table and tokenizer."""
+        """What the features depend on: hashes of the table of word vectors and of the tokenizer."""
         return {"weights": self._digest, "pooling": "mean"}
 
     def prepare(self, content: str) -> str:

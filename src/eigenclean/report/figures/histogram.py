@@ -13,7 +13,7 @@ _HEADROOM = 1.25  # a curve may rise this far above the highest bar
 
 
 def histogram(panel: dict[str, Any]) -> Markup:
-    """One small multiple."""
+    """Scores of one class as stacked bars, kept below flagged, with the curves of the mixture."""
     kept, flagged = panel["kept"], panel["flagged"]
     peaks = [max(curve) for curve in panel["curves"] if curve]
     highest = max(max(k + f for k, f in zip(kept, flagged, strict=True)), 1)

@@ -1,1 +1,1 @@
-"""Labelled images."""
+"""Readers of labelled images: folders of files, and columns of tables."""

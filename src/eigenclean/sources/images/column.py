@@ -43,7 +43,7 @@ class ImageCells(LazyImages):
         return bytes(cell)
 
     def title(self, row: int) -> str:
-        """The row."""
+        """What error messages call the image: the table and the number of the row."""
         return f"{self.by}, row {row}"
 
 

@@ -64,7 +64,7 @@ class ImageFiles(LazyImages):
         return self.fingerprint(sorted(range(len(names)), key=names.__getitem__) if moved else None)
 
     def read(self, row: int) -> bytes:
-        """The file's bytes."""
+        """The bytes of the file; links that lead out of the folder are refused unless they are followed."""
         path = Path(self.root, str(self.names[row]))
         if not self.follow_links:
             self._refuse_links(path)
@@ -82,5 +82,5 @@ class ImageFiles(LazyImages):
             refuse_links_out(self.boundary, path, by="image")
 
     def title(self, row: int) -> str:
-        """The file's path."""
+        """What error messages call the image: the path of its file."""
         return str(self.root / self.names[row])

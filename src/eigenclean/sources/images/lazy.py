@@ -63,7 +63,7 @@ class LazyImages(Sequence[Array]):
 
     @property
     def ndim(self) -> int:
-        """As an array's."""
+        """Number of axes that the array of all images would have."""
         return 3 if self.grey else 4
 
     def __getitem__(self, row: Any) -> Any:
@@ -82,7 +82,7 @@ class LazyImages(Sequence[Array]):
         return images
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """All images decoded."""
+        """All images as one array: they are decoded now, and must have one shape."""
         images: Array = self[:]
         return images if dtype is None else images.astype(dtype)
 

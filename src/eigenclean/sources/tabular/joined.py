@@ -40,7 +40,7 @@ class JoinedTable(Table):
 
     @contextmanager
     def prepared(self, options: ColumnOptions) -> Iterator[None]:
-        """All tables prepared."""
+        """While all tables are prepared, each as its format needs it."""
         with ExitStack() as stack:
             for table in self.tables:
                 stack.enter_context(table.prepared(options))

@@ -25,7 +25,7 @@ class ParquetTable(Table):
             _ = self.schema.names  # decoded only now, and they may be damaged too
 
     def count(self) -> int:
-        """As its footer says."""
+        """Number of rows, from the footer of the file."""
         return self._n_rows
 
     def has_gaps(self, columns: Sequence[str]) -> bool:

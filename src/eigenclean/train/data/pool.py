@@ -86,7 +86,7 @@ class Pool:
         return inputs if inputs.is_floating_point() else inputs.float()
 
     def scaled(self, inputs: Tensor) -> Tensor:
-        """Raw inputs, standardised."""
+        """These raw inputs, standardised as the network takes them."""
         return inputs if self.mean is None or self.scale is None else (inputs - self.mean) / self.scale
 
     def eval_inputs(self, rows: Tensor | slice) -> Tensor:

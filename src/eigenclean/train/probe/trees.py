@@ -56,7 +56,7 @@ class Forest:
         return np.asarray(np.log((1 - PRIOR_SHARE) * probabilities + PRIOR_SHARE * self.shares + 1e-12))
 
     def arrays(self) -> dict[str, Array]:
-        """For a file."""
+        """The arrays by name, as they are stored in a file."""
         return dict(vars(self))
 
     @classmethod

@@ -53,7 +53,7 @@ def comparisons(rows: Sequence[QualityRow]) -> list[SettingComparison]:
 
 
 def noisy_table(compared: Sequence[SettingComparison]) -> list[str]:
-    """Settings with wrong labels."""
+    """Markdown: the judge and the best other detector in every setting with wrong labels."""
     noisy = [comparison for comparison in compared if not comparison.judge.is_clean]
     heads = ["Setting", "AUROC", "best other", "AP", "best other", "F1", "best other", "ECE", "rate", "true",
              "≤ 10 %", "time"]  # fmt: skip

@@ -110,7 +110,7 @@ class TrainingSuite:
         return measure_cell(request, figures)
 
     def group(self, cell: Cell) -> str:
-        """Recipe and network."""
+        """The recipe and the network: their cells run the same code."""
         if cell.task["recipe"] not in RECIPES:
             return str(cell.task["recipe"])
         return f"{cell.task['recipe']} with {SETTINGS[cell.task['setting']].net}"

@@ -76,7 +76,7 @@ class FixedView(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, rows: LabelledRows) -> Self:
-        """Learn from labelled rows."""
+        """Learn what each class looks like from labelled rows, separately without each fold."""
 
     @abstractmethod
     def scores(self, features: Array, folds: Ints, nested: bool = False) -> ViewScores:

@@ -1,4 +1,4 @@
-"""What a loader returns."""
+"""The record that every loader of data returns: features, labels, and what else is known of the rows."""
 
 from typing import NamedTuple
 
