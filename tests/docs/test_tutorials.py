@@ -31,7 +31,8 @@ def test_all_notebooks_are_kept_with_outputs_and_listed(notebooks: ModuleType) -
     index = (ROOT / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
     for name in NAMES:
         notebook, page = notebooks.read(name), notebooks.notebook_page(name)
-        assert f"({name}.md)" in index
+        assert f"](../img/tutorial-{name}.png)]({name}.md)" in index
+        assert 1_000 < (ROOT / "docs" / "img" / f"tutorial-{name}.png").stat().st_size < 60_000
         assert sum(map(bool, notebooks.printed(notebook))) >= 1, "it was never run"
         assert not [o for cell in notebook["cells"] for o in cell.get("outputs", ()) if o["output_type"] == "error"]
         assert f"[download it]({name}.ipynb)" in page and page.startswith("# ")

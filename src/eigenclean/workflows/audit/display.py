@@ -75,6 +75,7 @@ def _suspects(verdict: Verdict, source: Source | None, shown: Mapping[str, Any])
     except (EigencleanError, OSError):  # the file has changed or gone since
         records = suspect_table(verdict, None, n)
     pictures = {card["id"]: card["image"] for card in shown["suspects"]["cards"]}
+    hidden = {*_OWN, *_text_columns(records)}
     return [
         {
             "id": plain(record["id"], 60),
@@ -83,10 +84,16 @@ def _suspects(verdict: Verdict, source: Source | None, shown: Mapping[str, Any])
             "p_right": record["label_score"],
             "image": pictures.get(plain(record["id"])),
             "text": plain(record["text"], 280) if "text" in record else None,
-            "values": [(plain(k, 40), _value(v)) for k, v in record.items() if k not in _OWN][:N_COLUMNS],
+            "values": [(plain(k, 40), _value(v)) for k, v in record.items() if k not in hidden][:N_COLUMNS],
         }
         for record in records
     ]
+
+
+def _text_columns(records: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Columns of a table from which the texts come: they are shown already."""
+    names = {name for record in records for name in record if "text" in record}
+    return {name for name in names if all(record.get(name) == record["text"] for record in records)}
 
 
 def _value(value: Any) -> str:
