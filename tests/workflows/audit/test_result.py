@@ -61,12 +61,12 @@ def test_it_shows_headline_classes_and_values_and_escapes_them(result: Audit) ->
     assert "features: " in html  # what became of the columns
 
 
-def test_a_column_of_texts_is_shown_once(frame: pd.DataFrame) -> None:
-    texts = frame.assign(remark=[f"remark {row}" for row in range(N)], length=3)[["remark", "length", "species"]]
-    html = audit(
-        texts, label="species", text="remark", features=frame.iloc[:, :3].to_numpy(), method="knn"
-    )._repr_html_()
-    assert "<th>text</th>" in html and "<th>length</th>" in html and "<th>remark</th>" not in html
+def test_a_column_of_texts_is_shown_once(result: Audit, frame: pd.DataFrame, tmp_path: Path) -> None:
+    result.save(tmp_path / "run")
+    texts = frame.assign(remark=[f"remark {row}" for row in range(N)])[["remark", "width", "species"]]
+    again = Audit.load(tmp_path / "run", data=texts, label_column="species", text_column="remark")
+    html = again._repr_html_()
+    assert "<th>text</th>" in html and "<th>width</th>" in html and "<th>remark</th>" not in html
 
 
 def test_it_shows_what_was_measured(result: Audit) -> None:
