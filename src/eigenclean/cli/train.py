@@ -97,6 +97,7 @@ def train(
     from eigenclean.extras import require
     from eigenclean.noise import parse_noise
     from eigenclean.report import results_folder
+    from eigenclean.train import Recipe
     from eigenclean.workflows.train import TrainingOptions, run_training
     from eigenclean.workflows.train_files import progress_folder
     from eigenclean.workflows.train_setup import (
@@ -117,11 +118,11 @@ def train(
     built = build_recipe(
         name, preset=preset or default_preset(net, name), selector=selector, epochs=epochs, settings=of_recipe
     )
-    if name != "probe":
+    if isinstance(built, Recipe):
         require("torch", extra="train", caller="eigenclean train")
     elif about_networks or of_net:
         raise InvalidOption(
-            "the recipe probe trains no network: leave out --net, --preset, --resume, --tensorboard and "
+            f"the recipe {built.name} trains no network: leave out --net, --preset, --resume, --tensorboard and "
             "--mixed-precision, or take another recipe, such as judge"
         )
     embedding_options = embedding.embedding_options() if embeds(built, net) else None
@@ -182,7 +183,7 @@ def train(
     say(str(run.model.verdict_))
     if "quality" in run.facts:
         print_quality({run.model.verdict_.method: run.facts["quality"]})
-    weights = "model.npz" if name == "probe" else "model.safetensors"
+    weights = next(file for file in ("model.npz", "model.safetensors") if (folder / file).exists())
     mention(f"written to {folder}: {weights}, {_FILES}")
     say_next("eigenclean", "predict", out, "SOURCE", "--out", "predictions.csv")
 

@@ -75,8 +75,12 @@ class Detector(ColumnChecks, BaseEstimator, ABC):
     # Options with which training uses the detector as a selector, and further ones for semi-supervised methods.
     training_options: ClassVar[Mapping[str, Any]] = {}
     semi_supervised_options: ClassVar[Mapping[str, Any]] = {}
+    # Options with which the recipe `probe` judges the labels, unless the user says otherwise.
+    probe_options: ClassVar[Mapping[str, Any]] = {}
     # Options for features of a network that was trained on the given labels.
     in_sample_options: ClassVar[Mapping[str, Any]] = {}
+    # What users should know when columns of a table were centred and scaled for the detector.
+    table_note: ClassVar[str | None] = None
 
     cut: str | Cut
     threshold: float

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.arrays import Float64s
-from eigenclean.detect import FINE, BlockDetector, Detector, as_block_detector
+from eigenclean.detect import BlockDetector, Detector, as_block_detector
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.judge import Judge
 from eigenclean.detect.registry import build_detector
@@ -195,8 +195,8 @@ def prepare(request: DetectRequest, *, notify: Notify = ignore) -> Prepared:
     facts: dict[str, Any] = {"source": record, **link_facts(data)}
     if data.encoding is not None:
         facts["features"] = data.encoding.facts()
-        if isinstance(detectors[0], FINE) and not data.encoding.is_as_is:
-            notify("note: fine ignores the sign of a direction, and columns are centred; the default suits tables")
+        if detectors[0].table_note is not None and not data.encoding.is_as_is:
+            notify(f"note: {detectors[0].table_note}")
     return Prepared(request, detectors, engine, data, facts)
 
 

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
+from eigenclean import detector
 from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.detect.judge.row_maps import StandardizedColumns
 from eigenclean.errors import InvalidData, InvalidOption
@@ -113,6 +114,12 @@ def test_targets_are_the_labels_as_judged() -> None:
     trusted = JudgedLabels.of(verdict, np.array(["a", "b"]), np.array([False, True, True]))
     np.testing.assert_allclose(trusted.soft()[0], [[1, 0], [1, 0], [0, 1]])
     np.testing.assert_allclose(trusted.weight, [0.9, 1, 1])
+
+
+def test_a_detector_says_how_the_probe_uses_it_and_the_user_may_say_otherwise() -> None:
+    assert Probe().make_detector().get_params()["views"] == "linear,kernel"
+    assert Probe(options={"views": "linear"}).make_detector().get_params()["views"] == "linear"
+    assert Probe(detector="fine").make_detector().get_params() == detector("fine").get_params()
 
 
 def test_it_is_a_recipe_and_a_value() -> None:

@@ -27,7 +27,7 @@ MAX_SHOWN = 20  # rows whose labels are listed with who gave them
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """What the labels of several annotators come to.
+    """The result of combining the labels of several annotators.
 
     Attributes:
         verdict: on the majority's labels, with the consensus beside them.

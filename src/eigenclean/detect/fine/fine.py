@@ -88,6 +88,9 @@ class FINE(BlockDetector):
     # inside semi-supervised methods the mixtures get ten iterations of EM.
     training_options: ClassVar[Mapping[str, Any]] = {"cut.split": "always"}
     semi_supervised_options: ClassVar[Mapping[str, Any]] = {"cut.max_iter": 10}
+    table_note: ClassVar[str | None] = (
+        "fine ignores the sign of a direction, and columns are centred; the default suits tables"
+    )
 
     def __init__(
         self,

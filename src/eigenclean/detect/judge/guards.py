@@ -22,7 +22,7 @@ OPEN_RANGE = 0.1  # share of the labels about which nothing can be said without 
 
 @dataclass(frozen=True, eq=False)
 class FitFacts:
-    """What a fit of the judge has come to.
+    """What a fit of the judge found, from which cautions follow.
 
     Attributes:
         classes: the labels.

@@ -111,6 +111,9 @@ class Judge(BlockDetector):
     name: ClassVar[str] = "judge"
     # Features of a network change from epoch to epoch, and its last layer is linear.
     training_options: ClassVar[dict[str, Any]] = {"views": "linear", "in_sample": True, "n_repeats": 1}
+    # Neighbours and trees can explain as overlap of classes what is noise of a whole class. A classifier gains from
+    # the other explanation, and these views are sums over rows.
+    probe_options: ClassVar[dict[str, Any]] = {"views": "linear,kernel"}
     in_sample_options: ClassVar[dict[str, Any]] = {"in_sample": True}
     view_weights_: dict[str, float]
     shrinkages_: dict[str, float]

@@ -13,9 +13,6 @@ from eigenclean.train.component import check_fields, json_options
 PROBE = "probe"
 AUTO = "auto"
 HEADS = ("linear", "kernel", "trees")
-# Neighbours and trees can explain as overlap of classes what is noise of a whole class. A classifier gains from the
-# other explanation, and these views are sums over rows.
-_DETECTOR_OPTIONS: dict[str, dict[str, Any]] = {"judge": {"views": "linear,kernel"}}
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Probe:
     Attributes:
         name: what to call it.
         detector: who judges, a name from `DETECTORS` that needs features alone.
-        options: options of the detector; the judge takes the views linear and kernel unless they say otherwise.
+        options: options of the detector; where they say nothing, its `probe_options` count.
         heads: names of heads with commas between: linear, kernel, trees; "auto" takes those that suit the data.
 
     >>> probe = Probe(heads="linear")
@@ -51,7 +48,7 @@ class Probe:
     def make_detector(self) -> Detector:
         """The detector, not fitted; `InvalidOption` when it does not judge features."""
         check_name(self.detector, DETECTORS, by="recipe probe", what="detector")
-        judge = build_detector(self.detector, {**_DETECTOR_OPTIONS.get(self.detector, {}), **self.options})
+        judge = build_detector(self.detector, {**DETECTORS[self.detector].probe_options, **self.options})
         if judge.consumes != "features":
             raise InvalidOption(
                 f"recipe probe: the detector must judge features, but {self.detector} needs {judge.consumes}; "
