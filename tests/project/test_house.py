@@ -69,8 +69,9 @@ def test_no_folder_has_more_than_20_modules() -> None:
 
 @pytest.mark.parametrize("package", ["src", "lab/src"])
 def test_the_median_file_is_one_idea_and_not_one_function(package: str) -> None:
-    lengths = [len(text(path).splitlines()) for path in (ROOT / package).rglob("*.py")]
-    assert 85 <= statistics.median(lengths) <= 160
+    files = [text(path).splitlines() for path in (ROOT / package).rglob("*.py")]
+    lengths = [len(lines) for lines in files if len(lines) > 1]  # an __init__ may be nothing but a docstring
+    assert 90 <= statistics.median(lengths) <= 160
 
 
 @pytest.mark.parametrize("package", ["src", "lab/src"])

@@ -10,7 +10,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
 from eigenclean.cli.groups import with_groups
-from eigenclean.cli.hints.next_steps import after_patch, beside, fixed_words, say_next, source_words
+from eigenclean.cli.hints.next_steps import after_patch, fixed_words, say_next, sibling_name, source_words
 from eigenclean.cli.hints.output_files import check_output_file, source_file
 from eigenclean.errors import InvalidOption
 
@@ -232,7 +232,7 @@ def diff(
     if n_removed:
         say(f"{_samples(n_removed)} would be taken out with `patch apply --drop-removed`, and by nothing else")
     if applied < len(changes):
-        target = beside(source if columns.labels is None else str(columns.labels), "-fixed")
+        target = sibling_name(source if columns.labels is None else str(columns.labels), "-fixed")
         if columns.labels is None and is_class_folder(data):  # a copy of it is a list of files and labels
             target = f"{target}.csv"
         say_next("eigenclean", "patch", "apply", *source_words(source, vars(columns)), patch, "--out", target)

@@ -88,10 +88,10 @@ def fixed_words(source: str, out: object, options: Mapping[str, Any]) -> list[st
     return source_words(out, options)
 
 
-def beside(source: str, ending: str) -> str:
+def sibling_name(source: str, ending: str) -> str:
     """A name beside that of a file, with another ending of its stem: ``x.csv`` and "-fixed" give ``x-fixed.csv``.
 
-    >>> beside("data/x.csv.gz", "-fixed"), beside("photos", "-fixed")
+    >>> sibling_name("data/x.csv.gz", "-fixed"), sibling_name("photos", "-fixed")
     ('data/x-fixed.csv.gz', 'photos-fixed')
     """
     path = Path(source)

@@ -53,7 +53,7 @@ from eigenclean.detect.judge.repeats import (
     log_odds,
     overall_transition,
     suggest,
-    together,
+    with_all_repeats,
 )
 from eigenclean.detect.judge.transition_matrix import TransitionMatrix
 from eigenclean.detect.judge.view_agreement import comparable_rates, estimates_by_view
@@ -329,7 +329,7 @@ class Judge(BlockDetector):
         shares = np.mean([fit.view_shares() for fit in fits], axis=0)
         self.view_weights_ = {name: float(share) for name, share in zip(names, shares, strict=True)}
         self.cautions_ = cautions(self._fit_facts(fits, fitter.views_left_out, view_rates))
-        tables = first.candidates.blocks.map(together, *(fit.candidates.blocks for fit in fits[1:]))
+        tables = first.candidates.blocks.map(with_all_repeats, *(fit.candidates.blocks for fit in fits[1:]))
         return BlockScores(
             tables.map(log_odds, args=(models,)),
             lambda flagged, cut: tables.map(suggest, flagged, args=(models,)),

@@ -93,7 +93,7 @@ def overall_transition(fits: Sequence[FittedRepeat], k: int) -> TransitionMatrix
     return TransitionMatrix.from_counts(PairCounts(total.keys, total.counts / len(fits), total.layout), k)
 
 
-def together(*candidates: Candidates) -> tuple[Candidates, ...]:
+def with_all_repeats(*candidates: Candidates) -> tuple[Candidates, ...]:
     """The candidates of the rows of a block by each repeat."""
     return candidates
 

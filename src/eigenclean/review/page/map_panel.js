@@ -44,7 +44,7 @@ export function setUpMap(model, backend, { warn, open }) {
 
   function about(data) {
     const missing = model.n - data.n_suspects, others = model.run.n_samples - data.n_points;
-    return `${percent(data.explained)} of the variation of the features is in these two directions.`
+    return `${percent(data.explained)} of the variance of the features is in these two directions.`
       + (others > 0 ? ` Shown are ${plural(data.n_points, "sample")} of ${plural(model.run.n_samples, "sample")}, a random choice.` : "")
       + (missing > 0 ? ` ${plural(missing, "suspect")} at the end of the list ${missing === 1 ? "is" : "are"} not on the map.` : "");
   }
