@@ -30,6 +30,7 @@ from eigenclean_lab.bench.training.page import train_page
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
 PYTHON = "reference/python"  # folder of the pages about public names
+CLI = "reference/cli"  # folder of the pages about commands
 TRAINED_ENCODER = "eigenclean.train.encoder.trained_features"
 ATTACK = "<!-- attack -->"
 LAB_MODULES = ("eigenclean_lab.theory", "eigenclean_lab.analyses")  # documented because pages of the site use them
@@ -41,7 +42,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     entries = ["decisions/index.md", *(f"decisions/{path.name}" for path in pages)]
     modules = [name for names in python_modules().values() for name in names]
     python = [f"{PYTHON}/index.md", *({name: f"{PYTHON}/{name}.md"} for name in ["eigenclean", *modules])]
-    filled: dict[str, list[Any]] = {"Decisions": entries, "Python": python}
+    command_line = [f"{CLI}/index.md", *({name: f"{CLI}/{name}.md"} for name in _commands().commands)]
+    filled: dict[str, list[Any]] = {"Decisions": entries, "Python": python, "Command line": command_line}
     config.nav = _filled(config.nav or [], filled)
     config.watch.extend(str(ROOT / name) for name in ("src", "CHANGELOG.md") if (ROOT / name).exists())
     return config
@@ -63,7 +65,6 @@ def _filled(nav: list[Any], lists: Mapping[str, list[Any]]) -> list[Any]:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     pages = {
-        "reference/cli.md": cli_page(),
         "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
         "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
         "reference/encoders.md": encoders_page(ROOT / "results" / "bench_embed.json"),
@@ -72,7 +73,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "explanation/training.md": train_page(ROOT / "results"),
         "changelog.md": changelog_page(),
     }
-    pages |= python_pages()
+    pages |= {**cli_pages(), **python_pages()}
     notebooks = _script("notebooks")
     pages |= {f"tutorials/{name}.md": notebooks.notebook_page(name) for name in notebooks.names()}
     if not (DECISIONS / "index.md").exists():
@@ -113,20 +114,31 @@ def attack_table(path: Path) -> str:
 _CLI = (
     "Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 something unexpected "
     "(or, for `check` and `bench`, a limit or target that is not met), 2 your input or options, 130 stopped with "
-    "Ctrl-C. An error is one line; `--debug`, anywhere in the command, shows the traceback. This page is generated "
-    "from the program."
+    "Ctrl-C. An error is one line; `--debug`, anywhere in the command, shows the traceback. These pages are "
+    "generated from the program."
 )
 
 
-def cli_page() -> str:
-    """Every command with its help, arguments and options, as typer's own generator describes them."""
-    command: Any = typer.main.get_command(app)
-    for name, loaded in loaded_plugins(LAB):  # in the program they are placeholders until they are called
-        loaded.name = name
-        command.commands[name] = loaded
+def cli_pages() -> dict[str, str]:
+    """An index and a page for each command: help, arguments and options, as typer's generator describes them."""
+    command = _commands()
     generated = get_docs_for_click(obj=command, ctx=typer.Context(command), name="eigenclean", title="Command line")
-    title, _, commands_and_options = generated.partition("\n")
-    return f"{title}\n\n{_CLI}\n{commands_and_options}"
+    index, *sections = re.split(r"^(?=## )", generated, flags=re.MULTILINE)
+    title, _, options = index.partition("\n")
+    listed = re.sub(r"^\* `(\w+)`: ", r"* [`\1`](\1.md): ", options, flags=re.MULTILINE)
+    pages = {f"{CLI}/index.md": f"{title}\n\n{_CLI}\n{listed}"}
+    for name, section in zip(command.commands, sections, strict=True):
+        pages[f"{CLI}/{name}.md"] = re.sub(r"^#(#+ )", r"\1", section, flags=re.MULTILINE)
+    return pages
+
+
+def _commands() -> Any:
+    """The program; commands of other packages are placeholders in it until they are called, and are loaded here."""
+    command: Any = typer.main.get_command(app)
+    for name, loaded in loaded_plugins(LAB):
+        loaded.name, loaded.short_help = name, command.commands[name].short_help or command.commands[name].help
+        command.commands[name] = loaded
+    return command
 
 
 def commands() -> Iterator[tuple[str, Any]]:
