@@ -10,7 +10,7 @@ import pytest
 
 from eigenclean.interface import PUBLIC_MODULES, public_names
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def members(module_name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.formatting import decimals
 from eigenclean_lab.store import Cell
 
-RESULTS = Path(__file__).parents[3] / "results" / "bench_quality.json"
+RESULTS = Path(__file__).parents[4] / "results" / "bench_quality.json"
 
 
 def cell(
