@@ -8,6 +8,7 @@ from eigenclean.sources import Source
 
 Engine = Literal["memory", "stream", "dask"]
 ENGINES: tuple[Engine, ...] = ("memory", "stream", "dask")
+ENGINES_IN_BLOCKS: tuple[Engine, ...] = ("stream", "dask")  # those that never hold all rows
 # Share of the free memory that features may take in memory; detectors need the rest for prepared copies and tables.
 FEATURE_SHARE = 0.4
 

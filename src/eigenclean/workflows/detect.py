@@ -15,7 +15,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.names import check_name
 from eigenclean.report import publish, results_folder
 from eigenclean.scale.resources import ENGINES as ENGINE_NAMES
-from eigenclean.scale.resources import choose_engine
+from eigenclean.scale.resources import ENGINES_IN_BLOCKS, choose_engine
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
 from eigenclean.workflows.detection.annotators import check_options, judge_annotated
@@ -292,7 +292,7 @@ def _engine(request: DetectRequest, detectors: list[Detector]) -> str | None:
         return "memory"
     if scheduler is not None and name != "dask":
         raise InvalidOption("--scheduler is the address of a Dask cluster: give --engine dask with it")
-    if name in ("stream", "dask"):
+    if name in ENGINES_IN_BLOCKS:
         if not judges_once:
             raise InvalidOption(
                 f"--self-test and --method auto judge many times, which --engine {name} does not: leave one out"

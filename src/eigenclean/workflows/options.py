@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eigenclean.errors import InvalidOption
 from eigenclean.patch import Patch
 from eigenclean.paths import FOLLOW
+from eigenclean.scale.resources import ENGINES_IN_BLOCKS
 from eigenclean.sources import Source, open_source, source_record
 from eigenclean.sources.record import memory_record
 from eigenclean.sources.relabel import ReviewedLabels, reviewed_labels
@@ -21,6 +23,12 @@ MAX_LISTED = 1000  # links that a summary lists
 
 def ignore(message: str) -> None:
     """Drop a message: the default of every workflow."""
+
+
+def refuse_blocks(engine: str | None, *, by: str) -> None:
+    """Raise `InvalidOption` if an engine was named that never holds all rows, which ``by`` needs."""
+    if engine in ENGINES_IN_BLOCKS:
+        raise InvalidOption(f"{by} all rows in memory: leave out --engine {engine}")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from eigenclean.report.run_folder import ANNOTATOR_FILES
 from eigenclean.sources import Source
 from eigenclean.verdict import write_csv
 from eigenclean.workflows.engines import Job, Judged
+from eigenclean.workflows.options import refuse_blocks
 
 ANNOTATORS, ANNOTATIONS, ASK = ANNOTATOR_FILES  # a row for each annotator, for each label, for each question
 MAX_LISTED = 10  # questions in the summary
@@ -26,8 +27,7 @@ def check_options(engine: str | None, ask: int | None, *, named: bool, judges_on
     """Raise `InvalidOption` for options that have no meaning with, or without, several annotators."""
     if not named:
         return
-    if engine in ("stream", "dask"):
-        raise InvalidOption(f"several annotators need all rows in memory: leave out --engine {engine}")
+    refuse_blocks(engine, by="several annotators need")
     if not judges_once:
         raise InvalidOption(
             "--self-test and --method auto plant errors in one label per row, which several annotators are not: "

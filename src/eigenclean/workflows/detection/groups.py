@@ -12,13 +12,12 @@ from eigenclean.detect.judge.judge import Judge
 from eigenclean.errors import InvalidOption
 from eigenclean.features import EmbeddedSource
 from eigenclean.sources import Source
-from eigenclean.workflows.options import Notify
+from eigenclean.workflows.options import Notify, refuse_blocks
 
 
 def check_grouping(detectors: Sequence[Detector], engine: str | None, *, judges_once: bool) -> None:
     """Raise `InvalidOption` for options that have no meaning with groups."""
-    if engine in ("stream", "dask"):
-        raise InvalidOption(f"groups need all rows in memory: leave out --engine {engine}")
+    refuse_blocks(engine, by="groups need")
     if not judges_once:
         raise InvalidOption("--self-test and --method auto judge without groups: leave one out")
     grouping_detector(detectors[0])

@@ -8,13 +8,12 @@ from eigenclean.errors import InvalidOption
 from eigenclean.features import EmbeddedSource
 from eigenclean.sources import Source
 from eigenclean.sources.predictions.reading import read_probabilities
-from eigenclean.workflows.options import Notify, SourceOptions
+from eigenclean.workflows.options import Notify, SourceOptions, refuse_blocks
 
 
 def check_excluded(engine: str | None, *, judges_once: bool) -> None:
     """Raise `InvalidOption` for options that have no meaning with ``--pred-probs``."""
-    if engine in ("stream", "dask"):
-        raise InvalidOption(f"--pred-probs needs all rows in memory: leave out --engine {engine}")
+    refuse_blocks(engine, by="--pred-probs needs")
     if not judges_once:
         raise InvalidOption(
             "--self-test and --method auto plant errors that the model behind --pred-probs has never seen: "
