@@ -147,6 +147,32 @@ class TestNeighbours:
         expected = NeighbourView.fit(subset).scores(rows.features, rows.folds)
         np.testing.assert_allclose(ours.table, expected.table, atol=1e-5)
 
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_neighbours_of_many_rows_are_searched_among_a_sample(
+        self, monkeypatch: pytest.MonkeyPatch, weighted: bool
+    ) -> None:
+        monkeypatch.setattr(neighbours, "MAX_SEARCHED_ROWS", 120)
+        weight = (np.arange(N) % 4 > 0).astype(np.float64) if weighted else None
+        rows = labelled(weight=weight)
+        fitted = NeighbourView.fit(rows)
+        searched = fitted._rows
+        assert len(searched.codes) == 120 and (searched.weight is None or searched.weight.all())
+        subset = NeighbourView.fit(replace(searched, weight=None))
+        ours, expected = (
+            view.votes(view.scores(rows.features, rows.folds).table.astype(np.float64)) for view in (fitted, subset)
+        )
+        np.testing.assert_allclose(ours, expected, atol=1e-4)
+        np.testing.assert_allclose(ours.sum(axis=1), N_NEIGHBOURS, atol=1e-3)
+
+    def test_the_sample_does_not_depend_on_the_order_of_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(neighbours, "MAX_SEARCHED_ROWS", 120)
+        rng = np.random.default_rng(6)
+        codes, order = rng.integers(0, K, N), rng.permutation(N)
+        features = 2 * np.eye(4)[codes] + rng.normal(size=(N, 4))
+        judge = Judge(views="linear,neighbours", n_repeats=1)
+        first, second = judge.fit_judge(features, codes), judge.fit_judge(features[order], codes[order])
+        np.testing.assert_allclose(first.p_clean[order], second.p_clean, atol=1e-6)
+
     def test_wide_rows_are_projected(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """With as many components as columns, a projection is a rotation, and distances stay."""
         monkeypatch.setattr(neighbours, "MAX_DIMENSIONS", 39)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 N_NEIGHBOURS = 15
 MAX_DIMENSIONS = 64  # rows with more columns are projected on their principal components
+MAX_SEARCHED_ROWS = 20_000  # neighbours are searched among so many rows: the cost stays linear in the rows
 _PCA_ROWS = 4000
 _SEARCHED = 38  # so many neighbours hold 15 of other folds even if two of five folds are left out
 _PSEUDO_VOTES = 1.0  # distributed like the classes, so that no class has score minus infinity
@@ -39,14 +40,17 @@ class NeighbourView(FixedView):
         """Learn from labelled rows of positive weight."""
         from sklearn.neighbors import NearestNeighbors  # slow to import, and not every detector needs it
 
-        if rows.weight is not None:
-            positive = np.flatnonzero(rows.weight)
+        shares = rows.class_shares
+        kept = np.arange(len(rows.codes)) if rows.weight is None else np.flatnonzero(rows.weight)
+        if len(kept) > MAX_SEARCHED_ROWS:  # the same rows in whatever order they come: they are in canonical order
+            kept = np.sort(np.random.default_rng(0).permutation(kept)[:MAX_SEARCHED_ROWS])
+        if len(kept) < len(rows.codes):
             rows = replace(
                 rows,
-                features=rows.features[positive],
-                codes=rows.codes[positive],
-                folds=rows.folds[positive],
-                weight=rows.weight[positive],
+                features=rows.features[kept],
+                codes=rows.codes[kept],
+                folds=rows.folds[kept],
+                weight=None if rows.weight is None else rows.weight[kept],
             )
         prepared = rows.row_map.apply(rows.features)
         components: Floats | None = None
@@ -56,7 +60,7 @@ class NeighbourView(FixedView):
             components = randomized_svd(some, n_components, n_iter=2, random_state=0)[2].T.astype(prepared.dtype)
             prepared = prepared @ components
         index = NearestNeighbors(n_neighbors=min(_SEARCHED, len(prepared))).fit(prepared)
-        return cls(rows, components, index, rows.class_shares)
+        return cls(rows, components, index, shares)
 
     def scores(self, features: Array, folds: Ints, nested: bool = False) -> ViewScores:
         """Log-scores of rows in these folds, centred."""
