@@ -34,6 +34,8 @@ OLD_WORDS = {
     "yardstick": "baseline, reference",
     "ahead": "prefetched",
 }
+# Classes of that vocabulary; the words themselves are common.
+OLD_CLASSES = {"Fit", "Learned", "Line", "Look", "Part", "Passes", "Pictures", "Shown", "Turn", "Way"}
 # Names of variables that say nothing about what they hold.
 EMPTY_NAMES = {"one", "own", "found", "made"}
 
@@ -81,7 +83,7 @@ def test_a_class_name_has_one_meaning_in_a_package(package: str) -> None:
         for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files.setdefault(node.name, []).append(relative(path))
-    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
+    assert {name: paths for name, paths in files.items() if len(paths) > 1 or name in OLD_CLASSES} == {}
 
 
 @pytest.mark.parametrize("word", OLD_WORDS)
