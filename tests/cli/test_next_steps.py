@@ -1,5 +1,6 @@
 """Every command ends with the exact command that usually follows, and that command works."""
 
+import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -210,3 +211,6 @@ def test_nothing_is_replaced_silently_and_nothing_that_is_read(cli: Cli, folder:
     assert cli("noise", "wine.npz", "--out", "wine.npz").code == 2
     ran = cli("detect", "right.csv", "--label-column", "kind", "--method", "knn", "--no-report", "--out", "run")
     assert "note: run has results about my data.csv, which are replaced\n" in ran.err
+    for name in ("x" * 5000, "\0"):  # in the folder of somebody else
+        Path("run/summary.json").write_text(json.dumps({"source": {"name": name, "folder": "/"}}))
+        assert cli(*detect).code == 0

@@ -18,12 +18,12 @@ def check_output_file(out: Path, *reads: object, option: str = "--out") -> None:
     """
     if any(_is_same(out, path) for path in reads):
         raise InvalidOption(f"{option} would replace {out}, which is read; name another file")
-    if out.is_file():
+    if os.path.isfile(out):
         mention(f"note: {out} is there already and is replaced")
 
 
 def source_file(summary: Mapping[str, Any]) -> Path | None:
-    """The file that a run was made from, as its summary says; it may be no file, or gone."""
+    """The file that a run was made from, as its summary says; it may be no file, or gone, or somebody else's."""
     record = summary.get("source")
     if not isinstance(record, Mapping):
         return None
@@ -36,8 +36,10 @@ def mention_other_results(folder: Path, summary: Mapping[str, Any], source: str)
     before = source_file(summary)
     if before is None or before == Path(os.getcwd(), source):
         return
-    if before.exists() or summary["source"]["name"] != source:  # the name of bundled data is the same everywhere
-        mention(f"note: {folder} has results about {before.name}, which are replaced")
+    if (
+        os.path.exists(before) or summary["source"]["name"] != source
+    ):  # the name of bundled data is the same everywhere
+        mention(f"note: {folder} has results about {before.name[:100]}, which are replaced")
 
 
 def _is_same(out: Path, path: object) -> bool:
