@@ -18,6 +18,7 @@ from eigenclean.detect.judge import (
     row_maps,
     transition_matrix,
     unit_rows,
+    verified,
 )
 from eigenclean.detect.judge.views import AUTO, FIXED_VIEWS, MOMENT_VIEWS, VIEWS, neighbours, selection, trees
 from eigenclean_lab.bench.speed.ratios import ratio_table
@@ -60,6 +61,9 @@ def thousands(number: float) -> str:
         f"rises by at least {rounds.MIN_GAIN:.4f}",
         f"changes by less than {rounds.NOISE_RATE_TOLERANCE}, at most after {MAX_ROUNDS} rounds",
         f"Models with c = {listed(instance_noise.RATES)}, each with κ = {listed(instance_noise.SHARPNESSES)}",
+        f"with c = {listed(instance_noise.FOLLOWING_SHARES)} and scales",
+        f"with a standard deviation of {verified._PRIOR_DEVIATION}",
+        f"that are {listed(instance_noise.FLATTER_SCALES)} times those",
         f"instance-dependent noise has prior probability {instance_noise.PRIOR_WITHOUT}",
         f"lower end is the {50 * (1 - instance_noise.INTERVAL):.0f} % quantile",
         f"upper end is the {50 * (1 + instance_noise.INTERVAL):.0f} % quantile",

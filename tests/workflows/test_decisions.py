@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from eigenclean import Verdict, audit
 from eigenclean.detect.judge.judge import Judge
-from eigenclean.detect.judge.verified import judge_verified
+from eigenclean.detect.judge.verified import calibrated_log_odds, judge_verified
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.evidence import VerifiedLabels
 from eigenclean.patch import Patch
@@ -188,3 +189,30 @@ def test_known_labels_teach_the_noise_model(rows: Rows) -> None:
     verified = VerifiedLabels(np.where(known, truth, labels), known, nothing, known)
     after = judge_verified(Judge(views="linear", n_repeats=1), features, labels, verified).noise_rate
     assert abs(after - rate) < abs(before - rate)
+
+
+def test_log_odds_are_calibrated_by_decisions_about_chosen_rows() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(2, 2, 20_000)
+    known = (np.argsort(np.argsort(scores)) < 200) | (rng.random(20_000) < 0.04)  # the worst, and some at random
+    for offset, slope, tolerance in ((0.0, 1.0, 0.02), (-0.5, 1.6, 0.03), (0.8, 0.6, 0.03)):
+        right = rng.random(20_000) < expit(offset + slope * scores)
+        after = expit(calibrated_log_odds(scores, known, right))
+        assert after[~known].mean() == pytest.approx(right[~known].mean(), abs=tolerance)
+    few = np.arange(20_000) < 5  # as expected: they change little
+    assert np.abs(expit(calibrated_log_odds(scores, few, few)) - expit(scores)).max() < 0.1
+
+
+def test_applied_corrections_are_no_fair_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("calibrated")
+
+    monkeypatch.setattr("eigenclean.detect.judge.verified.calibrated_log_odds", refuse)
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % 2
+    features = rng.normal(size=(60, 2)) + 4 * truth[:, None]
+    verified = VerifiedLabels.match(np.arange(60), truth, [(0, "relabel", 1, 0)])
+    assert judge_verified(Judge(views="linear", n_repeats=1), features, truth, verified).p_clean[0] == 1
+    with pytest.raises(AssertionError, match="calibrated"):
+        confirmed = VerifiedLabels.match(np.arange(60), truth, [(0, "keep", 0, None)])
+        judge_verified(Judge(views="linear", n_repeats=1), features, truth, confirmed)

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: the textbook's example, and a slow loop over pairs."""
+"""Krippendorff's alpha: the textbook's example, what a library computes, and a slow loop over pairs."""
 
 import itertools
 
@@ -17,6 +17,18 @@ def test_the_example_of_the_textbook() -> None:
     d = [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None]
     alpha = krippendorff_alpha(Annotations.from_matrix(list(zip(a, b, c, d, strict=True))))
     assert alpha == pytest.approx(0.743, abs=5e-4)
+
+
+# The package krippendorff 0.9.0 gives these values for the level of measurement "nominal".
+@pytest.mark.parametrize(
+    ("seed", "alpha"), [(0, 0.28955395773025794), (1, 0.4081462729811669), (2, 0.36109578966721834)]
+)
+def test_the_same_as_a_library(seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    right = rng.integers(0, 4, 60)
+    table = np.where(rng.random((60, 5)) < 0.6, right[:, None], rng.integers(0, 4, (60, 5)))
+    table[rng.random((60, 5)) < 0.2] = -1
+    assert krippendorff_alpha(Annotations.from_matrix(table)) == pytest.approx(alpha, abs=1e-12)
 
 
 def slow_alpha(table: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from eigenclean.detect.judge.em import (
     run_em,
     trial_log_likelihood,
 )
-from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, average_over_instance_noise
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, average_over_instance_noise, follows
 from eigenclean.detect.judge.noise_model import NoiseModel
 from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
 
@@ -313,6 +313,20 @@ class TestInstanceNoise:
         without = fit_noise_model(data.blocks)
         error, error_without = (abs(1 - data.p_right(each).mean() - data.noise_rate) for each in (model, without))
         assert error < 0.05 and error < error_without
+
+    def test_decisions_tell_that_labels_follow_the_features_more_closely_than_right_ones(self) -> None:
+        """As labels by a rule do: they are predicted nearly perfectly, though many are wrong."""
+        rng = np.random.default_rng(0)
+        values = 2.0 * rng.normal(size=(3000, 4))
+        given = (softmax(4 * values, axis=1).cumsum(axis=1) > rng.random((3000, 1))).argmax(axis=1)
+        right = (softmax(values, axis=1).cumsum(axis=1) > rng.random((3000, 1))).argmax(axis=1)
+        data = Simulation(Candidates.from_tables([values.astype(np.float32)], given), given, right)
+        assert 1 - data.p_right(self.averaged(data)).mean() < data.noise_rate - 0.1
+        known = np.where(np.arange(3000) < 150, right, -1)
+        taught = replace(data, candidates=data.candidates.knowing(known))
+        model = self.averaged(taught)
+        assert any(follows(each) for each in model.models)
+        assert 1 - taught.p_right(model).mean() == pytest.approx(data.noise_rate, abs=0.04)
 
     @pytest.mark.parametrize("instance_noise_rate", [0.2, 0.3])
     def test_the_range_holds_the_noise_rate(self, instance_noise_rate: float) -> None:

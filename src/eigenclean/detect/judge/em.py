@@ -99,6 +99,7 @@ class EMState:
         tol: converged when the mean log-likelihood changes by less.
         warmup: number of first updates in which T is held fixed, or it would adapt to a scale that is still wrong.
         strengths: of T's prior; None estimates them.
+        holds_scales: whether β stays as it is.
         iteration: number of updates so far.
         done: whether EM has converged or reached ``max_iter``.
     """
@@ -109,6 +110,7 @@ class EMState:
     tol: float = 1e-6
     warmup: int = 0
     strengths: Strengths | None = None
+    holds_scales: bool = False
     iteration: int = 0
     done: bool = False
 
@@ -138,7 +140,9 @@ class EMState:
             estimated = (self.iteration - self.warmup) % _STRENGTHS_EVERY == 0
             strengths = self.strengths or (None if estimated else transition.strengths)
             transition = TransitionMatrix.from_counts(statistics.pairs, len(offsets), strengths)
-        scales = newton_step(model.scales, statistics.gradient / self.n, statistics.curvature / self.n)
+        scales = model.scales
+        if not self.holds_scales:
+            scales = newton_step(scales, statistics.gradient / self.n, statistics.curvature / self.n)
         self.model = replace(model, scales=scales, offsets=offsets, transition=transition)
 
 
@@ -172,9 +176,10 @@ def run_em(
     tol: float = 1e-6,
     warmup: int = 0,
     strengths: Strengths | None = None,
+    holds_scales: bool = False,
 ) -> NoiseModel:
     """EM from this model, with one pass over the candidates per iteration."""
-    state = EMState(model, len(candidates), max_iter, tol, warmup, strengths)
+    state = EMState(model, len(candidates), max_iter, tol, warmup, strengths, holds_scales)
     while not state.done:
         state.update(candidates.total(expected_statistics, args=(state.model, state.updates_transition)))
     return state.model

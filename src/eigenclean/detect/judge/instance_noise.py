@@ -6,6 +6,10 @@ that the labels leave them: models with several rates are fitted, and their prob
 approximate marginal likelihoods (Bayesian model averaging). What does differ between them is how much structure is
 left for the transition matrix to explain: where errors between classes follow the similarity of the classes, as
 those of people do, models with instance-dependent noise need less of it.
+
+Labels that a rule or a weak model gave follow the features more closely than the right ones do. Labels alone cannot
+tell: what is learned from them is the P(y | x) of given labels. Decisions of people can. So where there are
+some, models are compared too in which P(y | x) is flatter than what the views predict of the given labels.
 """
 
 from collections.abc import Sequence
@@ -23,6 +27,9 @@ from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatr
 
 RATES = (0.1, 0.2, 0.3, 0.4)
 SHARPNESSES = (0.5, 0.7)
+# Where people have decided: shares of the labels that follow the views, and scales of P(y | x) relative to theirs.
+FOLLOWING_SHARES = (0.5, 0.8, 0.98)
+FLATTER_SCALES = (0.25, 0.35, 0.5, 0.7)
 PRIOR_WITHOUT = 0.5  # prior probability that there is no instance-dependent noise
 _MIN_WEIGHT = 0.005  # models with less are left out
 _SUBSAMPLE_ROWS = 20_000  # enough to compare models
@@ -109,18 +116,53 @@ def average_over_instance_noise(model: NoiseModel, candidates: CandidateBlocks) 
     subsample = candidates.subsample(_SUBSAMPLE_ROWS)
     n = len(subsample)
     without = run_em(model, subsample, 60, tol=1e-7)  # converged, or the others would gain by iterations alone
-    models, log_weights = [without], [np.log(PRIOR_WITHOUT) + without.log_evidence(n)]
-    log_prior = np.log((1 - PRIOR_WITHOUT) / len(RATES) / len(SHARPNESSES))
+    models = [without]
     for sharpness in SHARPNESSES:
         trial = replace(without, sharpness=sharpness)
         for rate in RATES:
             trial = run_em(replace(trial, instance_noise_rate=rate), subsample, 12, tol=1e-7)
             models.append(trial)
-            log_weights.append(log_prior + trial.log_evidence(n))
-    weights = softmax(np.array(log_weights))
+    if subsample.total(_count_known):
+        models += _following_models(without, subsample)
+    prior = np.full(len(models), (1 - PRIOR_WITHOUT) / (len(models) - 1))
+    prior[0] = PRIOR_WITHOUT
+    weights = softmax(np.log(prior) + [each.log_evidence(n) for each in models])
     kept = np.flatnonzero((weights >= _MIN_WEIGHT) | (np.arange(len(weights)) == 0))
-    fitted = [models[i] if n == len(candidates) else run_em(models[i], candidates, 4) for i in kept]
+    fitted = [
+        models[i] if n == len(candidates) else run_em(models[i], candidates, 4, holds_scales=follows(models[i]))
+        for i in kept
+    ]
     return AveragedNoiseModel(fitted, np.asarray(weights[kept] / weights[kept].sum()))
+
+
+def follows(model: NoiseModel) -> bool:
+    """Whether given labels follow the views more closely than right ones do."""
+    return model.sharpness > 1
+
+
+def _following_models(without: NoiseModel, candidates: CandidateBlocks) -> list[NoiseModel]:
+    """Models in which P(y | x) is flatter than what the views predict of the given labels.
+
+    The scale of the labels, κ·β, is that of a model of the labels without decisions. β is held: EM would change it
+    as if the labels told how sharp P(y | x) is.
+    """
+    labels_alone = replace(candidates, blocks=candidates.blocks.map(_without_decisions).persist())
+    of_labels = run_em(without, labels_alone, 60, tol=1e-7)
+    models = []
+    for flatter in FLATTER_SCALES:
+        trial = replace(of_labels, scales=flatter * of_labels.scales, sharpness=1 / flatter)
+        for share in FOLLOWING_SHARES:
+            trial = run_em(replace(trial, instance_noise_rate=share), candidates, 12, tol=1e-7, holds_scales=True)
+            models.append(trial)
+    return models
+
+
+def _without_decisions(candidates: Candidates) -> Candidates:
+    return replace(candidates, known=None)
+
+
+def _count_known(candidates: Candidates) -> int:
+    return 0 if candidates.known is None else int(np.count_nonzero(candidates.known >= 0))
 
 
 def _posterior_counts(candidates: Candidates, model: AveragedNoiseModel) -> PairCounts:

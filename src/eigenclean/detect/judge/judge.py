@@ -12,7 +12,8 @@ The algorithm, of which `JudgeFitter` does the steps 1 to 5:
 4. *Correct.* Labels that are probably wrong are replaced by their posterior in the class sums, and steps 2 and 3
    are repeated while labels that were not used become more likely. Sums that judge a fold do not depend on its
    labels.
-5. *Instance-dependent noise.* Models with several rates of it are averaged.
+5. *Instance-dependent noise.* Models with several rates of it are averaged; where people have decided about rows,
+   also models in which labels follow the features more closely than right ones do.
    If the features are those of a network that was trained on these labels, the alignments of FINE say whether the
    views see the noise at all; if not, they replace the views.
    Few rows are assigned to folds several times, and probabilities are averaged.

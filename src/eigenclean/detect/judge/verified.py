@@ -4,6 +4,10 @@ Rows that people looked at are no random sample: they had the lowest P(right). B
 model, the features and the given label, so that the likelihood of given labels and decisions together needs no
 weights for it (missing at random; Rubin, 1976).
 
+No noise model is quite right, and what people decided says how far its probabilities are off. So the log-odds are
+calibrated by the decisions with an offset and a slope (Platt, 1999). Rows were chosen by such log-odds, which a
+regression on them allows for; a prior keeps few decisions from changing much.
+
 `judge_verified` is for arrays in memory; engines that have rows in blocks use the functions below it.
 """
 
@@ -13,8 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
 
-from eigenclean.arrays import Array, Float64s, Ints, check_ids
+from eigenclean.arrays import Array, Bools, Float64s, Ints, check_ids
 from eigenclean.detect.base import DecisionResult, Detector, check_weight
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.judge.judge import Judge
@@ -24,6 +30,8 @@ from eigenclean.sources import as_vector
 from eigenclean.verdict import Verdict
 
 _SURE = 50.0  # log-odds of labels that people know to be right or wrong
+_PRIOR_DEVIATION = 0.5  # of the offset and of the logarithm of the slope
+_MAX_LOG_ODDS = 30.0  # beyond them decisions say nothing about the slope
 
 
 def judge_verified(
@@ -95,6 +103,12 @@ def decide(
     """The scores, probabilities and flags of rows of which people have decided about some."""
     known = verified.is_known
     right = verified.labels == judge.classes_[codes]
+    # When corrections have been applied, the rows that were wrong are right by now: those left are no fair sample.
+    if known.any() and not verified.n_applied:
+        scores = calibrated_log_odds(scores, known, right)
+        rate = float(np.mean(np.where(known, ~right, expit(-scores))))
+        low, high = judge.noise_rate_range_
+        judge.noise_rate_range_ = min(low, rate), max(high, rate)
     scores = np.where(known, np.where(right, _SURE, -_SURE), scores)
     result = judge.apply_decision(scores, codes, decision)
     p = np.where(known, right.astype(np.float64), result.p_clean)
@@ -105,6 +119,29 @@ def decide(
     record = rule.record(p, flagged)
     made_by = {**result.made_by, "threshold": record["threshold"], "decision": record}
     return scores, DecisionResult(result.cut, p, flagged, made_by)
+
+
+def calibrated_log_odds(scores: Float64s, known: Bools, right: Bools) -> Float64s:
+    """Log-odds of being right with an offset and a slope, which are most probable given the rows that are known.
+
+    >>> scores = np.linspace(-3, 3, 600)
+    >>> right = np.random.default_rng(0).random(600) < expit(3 * scores)  # the scores are not sure enough
+    >>> low, *_, high = calibrated_log_odds(scores, np.arange(600) % 3 == 0, right)
+    >>> bool(low < -6), bool(high > 6)
+    (True, True)
+    """
+    decided, outcome = np.clip(scores[known], -_MAX_LOG_ODDS, _MAX_LOG_ODDS), right[known]
+
+    def loss(parameters: Float64s) -> tuple[float, Float64s]:
+        slope = np.exp(parameters[1])
+        odds = parameters[0] + slope * decided
+        residual = expit(odds) - outcome
+        gradient = np.array([residual.sum(), slope * (residual @ decided)]) + parameters / _PRIOR_DEVIATION**2
+        likelihood = log_expit(np.where(outcome, odds, -odds)).sum()
+        return float(0.5 * (parameters**2).sum() / _PRIOR_DEVIATION**2 - likelihood), gradient
+
+    offset, log_slope = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+    return np.asarray(offset + np.exp(log_slope) * scores)
 
 
 def with_known_labels(verdict: Verdict, verified: VerifiedLabels) -> Verdict:
