@@ -56,6 +56,9 @@ def test_pairs_are_averaged_for_each_class(tmp_path: Path) -> None:
     ]
     (tmp_path / open_set.FILE).write_text(json.dumps(open_set.facts([pair, other])))
     assert open_set.load(tmp_path / open_set.FILE) == [pair, other] and open_set.load(tmp_path / "none") == []
+    old = {"outcomes": [{"setting": "a", "recall": 0.5}]}  # of a version that measured less
+    (tmp_path / open_set.FILE).write_text(json.dumps(old))
+    assert open_set.load(tmp_path / open_set.FILE) == []
 
 
 @pytest.mark.slow

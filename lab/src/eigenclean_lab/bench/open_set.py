@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +67,9 @@ class Outcome:
         average_precision_before: without the component.
         flips_average_precision: of the ranking of the rows of the classes; None if no label is flipped.
         flips_average_precision_before: without the component.
+        flips_by_other_class: the same of the ranking by P(another class), with the component.
+        flips_among_all: average precision of the flipped labels among all rows, by P(another class).
+        flips_among_all_before: without the component.
         noise_rate: share of wrong labels, those of no class among them.
         estimated: what the verdict says about it.
         estimated_before: without the component.
@@ -87,6 +90,9 @@ class Outcome:
     average_precision_before: float | None
     flips_average_precision: float | None
     flips_average_precision_before: float | None
+    flips_by_other_class: float | None
+    flips_among_all: float | None
+    flips_among_all_before: float | None
     noise_rate: float
     estimated: float
     estimated_before: float
@@ -180,7 +186,7 @@ def measure(setting: Setting) -> Outcome:
     verdict = build_detector("judge", {"n_repeats": 1}, seed=0).fit_judge(setting.features, setting.given)
     none, flipped, called = setting.is_none, setting.is_flipped, verdict.is_none
     wrong, before = none | flipped, p_right_without(verdict)
-    known = ~none
+    known, p_not_other = ~none, 1 - verdict.other_class_probability
     return Outcome(
         setting.name,
         setting.kind,
@@ -196,6 +202,9 @@ def measure(setting: Setting) -> Outcome:
         _average_precision(wrong, before),
         _average_precision(flipped[known], verdict.p_clean[known]),
         _average_precision(flipped[known], before[known]),
+        _average_precision(flipped[known], p_not_other[known]),
+        _average_precision(flipped, p_not_other),
+        _average_precision(flipped, before),
         _share(wrong),
         round(verdict.noise_rate, 4),
         round(float(np.mean(1 - before)), 4),
@@ -271,10 +280,12 @@ def run(
 
 
 def load(path: Path) -> list[Outcome]:
-    """The outcomes of an earlier run; none if there is no file."""
+    """The outcomes of an earlier run that have all measures; none if there is no file."""
     if not path.is_file():
         return []
-    return [Outcome(**record) for record in json.loads(path.read_text(encoding="utf-8"))["outcomes"]]
+    records = json.loads(path.read_text(encoding="utf-8"))["outcomes"]
+    measures = {field.name for field in fields(Outcome)}
+    return [Outcome(**record) for record in records if set(record) == measures]
 
 
 def facts(outcomes: list[Outcome]) -> dict[str, Any]:

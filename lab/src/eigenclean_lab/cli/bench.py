@@ -9,6 +9,7 @@ import typer
 from eigenclean.cli import options as o
 from eigenclean.cli.console import print_json, working
 from eigenclean_lab.cli.bench_annotators import bench_annotators
+from eigenclean_lab.cli.bench_bursts import bench_bursts
 from eigenclean_lab.cli.bench_decisions import bench_decisions
 from eigenclean_lab.cli.bench_embed import bench_embed
 from eigenclean_lab.cli.bench_open_set import bench_open_set
@@ -132,6 +133,7 @@ bench.command("quality")(bench_quality)
 bench.command("train")(bench_train)
 bench.command("embed")(bench_embed)
 bench.command("annotators")(bench_annotators)
+bench.command("bursts")(bench_bursts)
 bench.command("decisions")(bench_decisions)
 bench.command("tables")(bench_tables)
 bench.command("open-set")(bench_open_set)

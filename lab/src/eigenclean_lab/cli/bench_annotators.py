@@ -18,6 +18,9 @@ def bench_annotators(
         bool, typer.Option("--intervals", help="Only simulate whether intervals of the quality hold it.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Digits only; saves nothing.")] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the table into this page, between its marks.", show_default=False)
+    ] = None,
     json: o.Json = False,
 ) -> None:
     """How right the consensus of several annotators is: people's labels of CIFAR-10, and simulated crowds.
@@ -26,7 +29,7 @@ def bench_annotators(
     code 1 when a target is missed. Missing data are marked.
     """
     from eigenclean.files import make_folder, write_json
-    from eigenclean_lab.bench.annotators.run import FILE, facts, run
+    from eigenclean_lab.bench.annotators.run import FILE, facts, run, write_tables
     from eigenclean_lab.data_folder import data_folder
 
     if not quick:
@@ -39,6 +42,8 @@ def bench_annotators(
     record = facts(measured)
     if not quick:
         write_json(out / FILE, record)
+    if page is not None:
+        write_tables(page, record)
     if json:
         print_json(record)
     else:

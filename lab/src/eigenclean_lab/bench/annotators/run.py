@@ -14,11 +14,15 @@ from eigenclean.errors import MissingExtra
 from eigenclean.evidence import Annotations
 from eigenclean.extras import require
 from eigenclean_lab.bench.annotators.crowds import CROWDS, LabelledCrowd
+from eigenclean_lab.formatting import decimals, markdown_table, write_between_marks
 from eigenclean_lab.store import MissingData, today
 
 FILE = "bench_annotators.json"
 TARGETS = {"people, 3 labels per row": 0.957}  # share of right labels, with features
 _BINS = 15
+NAME = "bench annotators"
+_HEADS = ("Labels", "Majority", "Labels alone", "CROWDLAB", "Consensus", "ECE", "Quality off by", "Target")
+_SHARES = ("majority", "labels_alone", "crowdlab", "consensus", "calibration_error", "quality_error")
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,27 @@ def measure(name: str, folder: Path | None, seed: int) -> CrowdResult:
 def facts(measured: list[CrowdResult]) -> dict[str, Any]:
     """What `results/bench_annotators.json` holds."""
     return {"date": today(), "crowds": [{**asdict(each), "passed": each.passed} for each in measured]}
+
+
+def tables(results: dict[str, Any]) -> str:
+    """A row for each crowd that was measured, and how well other labels of people are ranked."""
+    rows = []
+    for each in results["crowds"]:
+        if each["consensus"] is not None:
+            above = "above CROWDLAB" if each["target"] is None else f"{each['target']:g}, above CROWDLAB"
+            target = f"{above}: {'met' if each['passed'] else '**missed**'}"
+            rows.append([each["crowd"], *(decimals(each[key]) for key in _SHARES), target])
+    lines = markdown_table(_HEADS, rows)
+    ranked = [each["auroc"] for each in results["crowds"] if each["auroc"] is not None]
+    if ranked:
+        sentence = "AUROC of the errors of the labels `aggre` of the same images, by the posterior"
+        lines += ["", f"{sentence}: {decimals(ranked[0])}."]
+    return "\n".join(lines)
+
+
+def write_tables(page: Path, results: dict[str, Any]) -> None:
+    """Put the table between the marks of a page."""
+    write_between_marks(page, NAME, tables(results))
 
 
 def calibration_error(posterior: Float64s, truth: Ints) -> float:
