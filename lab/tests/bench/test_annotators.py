@@ -29,7 +29,7 @@ def test_calibration_error_is_that_of_a_slow_loop() -> None:
     for low in np.arange(15) / 15:
         inside = (confidence >= low) & (confidence < low + 1 / 15)
         slow += abs(confidence[inside].sum() - right[inside].sum()) / 200
-    assert run.calibration_error(posterior, truth) == pytest.approx(slow)
+    assert run.consensus_calibration_error(posterior, truth) == pytest.approx(slow)
 
 
 def test_people_need_their_file(tmp_path: Path) -> None:

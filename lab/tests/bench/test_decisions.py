@@ -14,7 +14,6 @@ from eigenclean_lab.bench.decisions.page import NAME, tables, write_tables
 from eigenclean_lab.bench.decisions.review import (
     OrderStep,
     Step,
-    calibration_error,
     compare_orders,
     f_score,
     judge,
@@ -30,7 +29,6 @@ def test_measures() -> None:
     flagged, wrong = np.array([True, True, False, False]), np.array([True, False, True, False])
     assert f_score(flagged, wrong) == 0.5
     assert f_score(flagged, np.zeros(4, dtype=bool)) is None
-    assert calibration_error(np.array([0.9, 0.1]), np.array([True, False])) == pytest.approx(0.1)
 
 
 def test_settings_have_other_errors_for_each_seed() -> None:

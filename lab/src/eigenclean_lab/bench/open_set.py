@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from eigenclean.arrays import Array, Bools, Ints
 from eigenclean.detect import build_detector
 from eigenclean.sources import DATASETS
 from eigenclean.verdict import Verdict
-from eigenclean_lab.data_folder import data_file, data_folder
+from eigenclean_lab.data_folder import data_file
 from eigenclean_lab.store import MissingData, today
 
 FILE = "bench_open_set.json"
@@ -271,12 +271,10 @@ def run(
 ) -> Iterator[Outcome]:
     """Every setting for which there are data, except those that were measured before."""
     known = {(outcome.setting, outcome.seed): outcome for outcome in measured}
-    parts = [settings(folder, n, 0), complete_settings(folder, n)]
-    parts += [settings(folder, n, seed) for seed in range(1, seeds)]
-    for part in parts:
-        for setting in part:
-            before = known.get((setting.name, setting.seed))
-            yield measure(setting) if before is None else before
+    repeated = (settings(folder, n, seed) for seed in range(1, seeds))
+    for setting in chain(settings(folder, n, 0), complete_settings(folder, n), *repeated):
+        before = known.get((setting.name, setting.seed))
+        yield measure(setting) if before is None else before
 
 
 def load(path: Path) -> list[Outcome]:
@@ -292,11 +290,6 @@ def facts(outcomes: list[Outcome]) -> dict[str, Any]:
     """What `results/bench_open_set.json` holds."""
     rows = [asdict(outcome) for outcome in outcomes]
     return {"date": today(), "means": means(outcomes), "by_class": by_class(outcomes), "outcomes": rows}
-
-
-def folder_of_data(given: Path | None) -> Path | None:
-    """The folder of the data, if there is one."""
-    return data_folder(given)
 
 
 def _complete(name: str, features: Array, given: Array, truth: Array) -> Setting:

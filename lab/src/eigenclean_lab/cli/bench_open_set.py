@@ -27,13 +27,14 @@ def bench_open_set(
     are flipped. All 45 pairs of classes of CIFAR-10 are left out in turn: about an hour for each seed.
     """
     from eigenclean.files import make_folder, write_json
-    from eigenclean_lab.bench.open_set import FILE, Outcome, facts, folder_of_data, load, run
+    from eigenclean_lab.bench.open_set import FILE, Outcome, facts, load, run
+    from eigenclean_lab.data_folder import data_folder
 
     make_folder(out)
     outcomes: list[Outcome] = []
     with working():
         measured = load(out / FILE) if resume else []
-        for outcome in run(folder_of_data(data), samples, seeds=seeds, measured=measured):
+        for outcome in run(data_folder(data), samples, seeds=seeds, measured=measured):
             outcomes.append(outcome)
             write_json(out / FILE, facts(outcomes))
     if page is not None:

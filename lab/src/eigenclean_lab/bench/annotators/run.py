@@ -13,6 +13,7 @@ from eigenclean.detect import judge_annotations
 from eigenclean.errors import MissingExtra
 from eigenclean.evidence import Annotations
 from eigenclean.extras import require
+from eigenclean.metrics import expected_calibration_error
 from eigenclean_lab.bench.annotators.crowds import CROWDS, LabelledCrowd
 from eigenclean_lab.formatting import decimals, markdown_table, write_between_marks
 from eigenclean_lab.store import MissingData, today
@@ -91,7 +92,7 @@ def measure(name: str, folder: Path | None, seed: int) -> CrowdResult:
         labels_alone=_share(alone.model.posterior.argmax(axis=1), truth),
         crowdlab=_crowdlab(given, whole.class_probabilities, truth),
         consensus=_share(posterior.argmax(axis=1), truth),
-        calibration_error=round(calibration_error(posterior, truth), 4),
+        calibration_error=round(consensus_calibration_error(posterior, truth), 4),
         quality_error=round(float(np.abs(quality.quality - actual).mean()), 4),
         quality_coverage=round(float(held.mean()), 3),
         auroc=_auroc(crowd, whole.model.log_odds),
@@ -125,16 +126,14 @@ def write_tables(page: Path, results: dict[str, Any]) -> None:
     write_between_marks(page, NAME, tables(results))
 
 
-def calibration_error(posterior: Float64s, truth: Ints) -> float:
+def consensus_calibration_error(posterior: Float64s, truth: Ints) -> float:
     """Expected calibration error of the confidence in the most probable class.
 
-    >>> calibration_error(np.array([[0.75, 0.25]] * 4), np.array([0, 0, 0, 1]))
+    >>> consensus_calibration_error(np.array([[0.75, 0.25]] * 4), np.array([0, 0, 0, 1]))
     0.0
     """
-    confidence, right = posterior.max(axis=1), posterior.argmax(axis=1) == truth
-    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    gaps = np.bincount(bins, confidence - right, _BINS)
-    return float(np.abs(gaps).sum() / len(truth))
+    confidence = np.minimum(posterior.max(axis=1), 1.0)  # rounding may have made it larger
+    return expected_calibration_error(confidence, posterior.argmax(axis=1) == truth, _BINS)
 
 
 def _share(codes: Array, truth: Ints) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from eigenclean.arrays import Array, Bools, Ints
 from eigenclean.detect import at_most_false_flags, build_detector, judge_verified
 from eigenclean.evidence import VerifiedLabels
+from eigenclean.metrics import expected_calibration_error
 from eigenclean.review import ORDERS, ordered_rows
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.decisions.settings import ReviewedData
@@ -84,7 +85,7 @@ def _step(setting: ReviewedData, after: Verdict, before: Verdict, decided: Bools
         int(decided.sum()),
         round(float(wrong.mean()), 4),
         round(after.noise_rate, 4),
-        round(calibration_error(after.p_clean[rest], ~wrong[rest]), 4),
+        round(expected_calibration_error(after.p_clean[rest], ~wrong[rest], _BINS), 4),
         f_score(flagged, wrong[rest]),
         f_score(before.flagged[rest], wrong[rest]),
         round(float(np.mean(~wrong[rest][flagged])), 4) if flagged.any() else None,
@@ -101,16 +102,6 @@ def f_score(flagged: Bools, wrong: Bools) -> float | None:
     """
     both = int(np.count_nonzero(flagged & wrong))
     return round(2 * both / int(flagged.sum() + wrong.sum()), 4) if wrong.any() else None
-
-
-def calibration_error(p: Array, right: Bools) -> float:
-    """Expected calibration error of probabilities.
-
-    >>> calibration_error(np.array([0.75] * 4), np.array([True, True, True, False]))
-    0.0
-    """
-    bins = np.minimum((np.asarray(p) * _BINS).astype(int), _BINS - 1)
-    return float(np.abs(np.bincount(bins, np.asarray(p) - right, _BINS)).sum() / len(p))
 
 
 @dataclass(frozen=True)
@@ -162,7 +153,7 @@ def compare_orders(setting: ReviewedData, before: Verdict, count: int = N_ORDERE
                 round(abs(before.noise_rate - float(wrong.mean())), 4),
                 f_score(after.flagged[rest], wrong[rest]),
                 f_score(before.flagged[rest], wrong[rest]),
-                round(calibration_error(after.p_clean[rest], ~wrong[rest]), 4),
+                round(expected_calibration_error(after.p_clean[rest], ~wrong[rest], _BINS), 4),
                 setting.seed,
             )
         )
