@@ -9,10 +9,9 @@ from scipy.special import softmax
 
 from eigenclean.arrays import encode_labels
 from eigenclean.detect.baselines.small_loss import SharedMixtureCut
-from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
-from eigenclean.train.selectors.base import Memory, Selector
+from eigenclean.train.selectors.base import Memory, Selector, check_threshold
 from eigenclean.verdict import Verdict
 
 
@@ -35,8 +34,7 @@ class AreaUnderMargin(Selector):
     default_for: ClassVar[tuple[str, ...]] = ("aum",)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {self.threshold}")
+        check_threshold(self.threshold)
 
     @classmethod
     def for_detector(cls, name: str, options: Mapping[str, Any], *, soft: bool) -> "AreaUnderMargin":

@@ -11,7 +11,7 @@ from eigenclean.detect.baselines.small_loss import divide_mixture
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
-from eigenclean.train.selectors.base import Memory, Selector
+from eigenclean.train.selectors.base import Memory, Selector, check_threshold
 from eigenclean.verdict import Verdict
 
 
@@ -38,8 +38,7 @@ class AveragedLosses(Selector):
     def __post_init__(self) -> None:
         if self.window < 1:
             raise InvalidOption(f"selector: window must be at least 1, got {self.window}")
-        if not 0 <= self.threshold < 1:
-            raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {self.threshold}")
+        check_threshold(self.threshold)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from eigenclean.arrays import Array
+from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.selection import Selection
 
@@ -90,6 +91,12 @@ class BatchSelector(Selector):
 
         A network is not updated with an empty mask.
         """
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise `InvalidOption` unless a posterior can be above it."""
+    if not 0 <= threshold < 1:
+        raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {threshold}")
 
 
 @dataclass(frozen=True)

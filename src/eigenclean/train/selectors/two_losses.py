@@ -10,12 +10,11 @@ import numpy as np
 from scipy.special import log_softmax
 
 from eigenclean.arrays import Float64s, Ints, encode_labels
-from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.seeds import tagged_generator
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.averaged_losses import loss_mixture, scaled_to_unit
-from eigenclean.train.selectors.base import Memory, Selector
+from eigenclean.train.selectors.base import Memory, Selector, check_threshold
 from eigenclean.verdict import Verdict
 
 
@@ -37,8 +36,7 @@ class TwoLosses(Selector):
     kind: ClassVar[str] = "two-losses"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise InvalidOption(f"selector: threshold must be from 0 to below 1, got {self.threshold}")
+        check_threshold(self.threshold)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ import numpy as np
 
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.files import make_folder, reading_arrays, replacing
-from eigenclean.train import Callback, RobustClassifier, network_outputs
+from eigenclean.train import Callback, network_outputs
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure.feature_analyses import judged
-from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures, training_key
+from eigenclean_lab.reproduce.measure.trained_features import TrainedFeatures, feature_classifier, training_key
 from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Measured, MissingData
@@ -65,14 +65,7 @@ def trained_rounds(task: Task, seed: int, context: Context) -> list[Round]:
     folder = context.cache / f"rounds-{training_key(recipe, data, case, seed)}"
     files = [folder / f"epoch-{number}.npz" for number in range(1, recipe.epochs + 1)]
     if not all(file.is_file() for file in files):
-        model = RobustClassifier(
-            recipe,
-            net=data.net,
-            net_options=dict(data.net_options) or None,
-            random_state=seed,
-            device=context.device,
-            callbacks=[OutputsAfterEpochs(make_folder(folder))],
-        )
+        model = feature_classifier(recipe, data, seed, context, OutputsAfterEpochs(make_folder(folder)))
         training = folder / "training" if context.profile.checkpoints else None
         model.fit(case.inputs, case.labels, test=case.test, folder=training, resume=training is not None)
     empty = np.empty((0, 0))

@@ -70,20 +70,26 @@ def _train(data_name: str, noise: str, seed: int, context: Context) -> TrainedFe
     outputs = _read(file)
     if outputs is None:
         callback = _OutputsAtEnd()
-        model = RobustClassifier(
-            recipe,
-            net=data.net,
-            net_options=dict(data.net_options) or None,
-            random_state=seed,
-            device=context.device,
-            callbacks=[callback],
-        )
-        model.fit(case.inputs, case.labels)
+        feature_classifier(recipe, data, seed, context, callback).fit(case.inputs, case.labels)
         outputs = callback.features, callback.logits, callback.seconds
         _write(file, outputs)
     features, logits, seconds = outputs
     is_clean = case.truth.is_clean(case.labels)
     return TrainedFeatures(features, logits, case.labels, is_clean, seconds, case.noise_hash())
+
+
+def feature_classifier(
+    recipe: Recipe, data: ProfileData, seed: int, context: Context, callback: Callback
+) -> RobustClassifier:
+    """The classifier whose network makes the features, not fitted; the callback gets them."""
+    return RobustClassifier(
+        recipe,
+        net=data.net,
+        net_options=dict(data.net_options) or None,
+        random_state=seed,
+        device=context.device,
+        callbacks=[callback],
+    )
 
 
 class _OutputsAtEnd(Callback):
