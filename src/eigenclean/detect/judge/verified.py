@@ -5,8 +5,8 @@ model, the features and the given label, so that the likelihood of given labels 
 weights for it (missing at random; Rubin, 1976).
 
 No noise model is quite right, and what people decided says how far its probabilities are off. So the log-odds are
-calibrated by the decisions with an offset and a slope (Platt, 1999). Rows were chosen by such log-odds, which a
-regression on them allows for; a prior keeps few decisions from changing much.
+calibrated by the decisions with an offset and a slope (Platt, 1999), as far as these explain the decisions better
+than no change does. Rows were chosen by such log-odds, which a regression on them allows for.
 
 `judge_verified` is for arrays in memory; engines that have rows in blocks use the functions below it.
 """
@@ -23,6 +23,7 @@ from scipy.special import expit, log_expit
 from eigenclean.arrays import Array, Bools, Float64s, Ints, check_ids
 from eigenclean.detect.base import DecisionResult, Detector, check_weight
 from eigenclean.detect.decisions import Decision
+from eigenclean.detect.judge.instance_noise import mean_log_odds
 from eigenclean.detect.judge.judge import Judge
 from eigenclean.errors import InvalidOption
 from eigenclean.evidence import VerifiedLabels
@@ -122,7 +123,10 @@ def decide(
 
 
 def calibrated_log_odds(scores: Float64s, known: Bools, right: Bools) -> Float64s:
-    """Log-odds of being right with an offset and a slope, which are most probable given the rows that are known.
+    """Log-odds of being right, calibrated by the rows that are known.
+
+    Probabilities with the most probable offset and slope are averaged with those of no change. The weights are the
+    marginal likelihoods of what is known, by Laplace's approximation: where nothing is off, little is changed.
 
     >>> scores = np.linspace(-3, 3, 600)
     >>> right = np.random.default_rng(0).random(600) < expit(3 * scores)  # the scores are not sure enough
@@ -131,17 +135,26 @@ def calibrated_log_odds(scores: Float64s, known: Bools, right: Bools) -> Float64
     (True, True)
     """
     decided, outcome = np.clip(scores[known], -_MAX_LOG_ODDS, _MAX_LOG_ODDS), right[known]
+    precision = 1.0 / _PRIOR_DEVIATION**2
 
     def loss(parameters: Float64s) -> tuple[float, Float64s]:
-        slope = np.exp(parameters[1])
-        odds = parameters[0] + slope * decided
+        scaled = np.exp(parameters[1]) * decided
+        odds = parameters[0] + scaled
         residual = expit(odds) - outcome
-        gradient = np.array([residual.sum(), slope * (residual @ decided)]) + parameters / _PRIOR_DEVIATION**2
-        likelihood = log_expit(np.where(outcome, odds, -odds)).sum()
-        return float(0.5 * (parameters**2).sum() / _PRIOR_DEVIATION**2 - likelihood), gradient
+        gradient = np.array([residual.sum(), residual @ scaled]) + precision * parameters
+        likelihood = float(log_expit(np.where(outcome, odds, -odds)).sum())
+        return 0.5 * precision * float(parameters @ parameters) - likelihood, gradient
 
-    offset, log_slope = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
-    return np.asarray(offset + np.exp(log_slope) * scores)
+    best = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+    scaled = np.exp(best[1]) * decided
+    p = expit(best[0] + scaled)
+    variance, mixed = p * (1.0 - p), float((p * (1.0 - p)) @ scaled)
+    curvature = (variance.sum() + precision) * (
+        variance @ scaled**2 + (p - outcome) @ scaled + precision
+    ) - mixed**2
+    gain = loss(np.zeros(2))[0] - loss(best)[0] + np.log(precision) - 0.5 * np.log(max(curvature, 1e-12))
+    weight = float(expit(np.clip(gain, -30.0, 30.0)))  # neither is 0
+    return mean_log_odds([best[0] + np.exp(best[1]) * scores, scores], np.array([weight, 1.0 - weight]))
 
 
 def with_known_labels(verdict: Verdict, verified: VerifiedLabels) -> Verdict:
