@@ -32,6 +32,22 @@ class BlockScores:
     scores: Blocks[Float64s]
     suggest: Callable[[Blocks[Ints], Cut], Blocks[tuple[Ints, Float64s]]]
 
+    def in_original_order(self, order: Ints) -> "BlockScores":
+        """The same for the rows of a single block as they came before they were put in this order."""
+        position = np.argsort(order)
+        return BlockScores(
+            self.scores.map(np.take, args=(position,)),
+            lambda flagged, cut: self.suggest(flagged.map(_positions, args=(position,)), cut),
+        )
+
+    def suggest_rows(self, rows: Ints, block_size: int, cut: Cut) -> tuple[Ints, Float64s]:
+        """The same for ascending row numbers, where every block but the last has ``block_size`` rows."""
+        starts = block_size * np.arange(len(self.scores))
+        by_block = np.split(rows, np.searchsorted(rows, starts[1:]))
+        flagged = self.scores.from_items([block - start for block, start in zip(by_block, starts, strict=True)])
+        best, share = zip(*self.suggest(flagged, cut), strict=True)
+        return np.concatenate(best), np.concatenate(share)
+
 
 class BlockDetector(Detector):
     """A detector that is fitted on rows in blocks; it implements `_learn_blocks` in place of `_learn`.
@@ -88,6 +104,10 @@ class BlockDetector(Detector):
     def _for_inference(self) -> Self:
         """The fitted detector without the state that only fitting needs: it is sent to every worker."""
         return self
+
+
+def _positions(rows: Ints, position: Ints) -> Ints:
+    return np.asarray(position[rows])
 
 
 def _class_counts(codes: Ints, k: int) -> Ints:

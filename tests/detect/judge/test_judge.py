@@ -126,12 +126,35 @@ class TestBlocks:
         np.testing.assert_allclose(blocks.p_clean, whole.p_clean, atol=1e-3)
         np.testing.assert_allclose(judge.p_clean(WINE, NOISY.labels), blocks.p_clean, atol=1e-3)
 
-    @pytest.mark.parametrize(("views", "tolerance"), [("linear", 1e-6), ("neighbours", 1e-4)])
-    def test_the_order_of_the_rows_does_not_matter(self, views: str, tolerance: float) -> None:
+    @pytest.mark.parametrize("views", ["auto", "linear", "neighbours"])
+    def test_the_order_of_the_rows_does_not_matter(self, views: str) -> None:
         order = np.random.default_rng(0).permutation(len(WINE))
-        verdict = Judge(views=views).judge(WINE, NOISY.labels)
-        shuffled = Judge(views=views).judge(WINE[order], NOISY.labels[order])
-        np.testing.assert_allclose(shuffled.p_clean, verdict.p_clean[order], atol=tolerance)
+        weight = np.random.default_rng(1).random(len(WINE))
+        verdict = Judge(views=views, n_repeats=1).fit_judge(WINE, NOISY.labels, weight)
+        shuffled = Judge(views=views, n_repeats=1).fit_judge(WINE[order], NOISY.labels[order], weight[order])
+        np.testing.assert_array_equal(shuffled.score, verdict.score[order])
+        assert shuffled.suggested.tolist() == verdict.suggested[order].tolist()
+
+    def test_not_even_with_few_rows_of_many_columns(self) -> None:
+        """Views are then so alike that the last digits of sums would decide how much each counts."""
+        rng = np.random.default_rng(0)
+        codes = rng.integers(0, 3, 150)
+        wide = (rng.normal(size=(3, 600))[codes] + 4 * rng.normal(size=(150, 600))).astype(np.float32)
+        codes[:20] = (codes[:20] + 1) % 3
+        order = rng.permutation(150)
+        verdict = Judge(n_repeats=1).judge(wide, codes)
+        assert 0.05 < verdict.p_clean.mean() < 0.98
+        np.testing.assert_array_equal(
+            Judge(n_repeats=1).judge(wide[order], codes[order]).p_clean, verdict.p_clean[order]
+        )
+
+    def test_suggestions_of_the_fit_are_those_of_the_fitted_judge(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 50)  # suggestions come block by block
+        judge = Judge(views="linear,trees")
+        fitted = judge.fit_judge(WINE, NOISY.labels)
+        again = judge.judge(WINE, NOISY.labels)
+        assert fitted.flagged.any() and fitted.suggested.tolist() == again.suggested.tolist()
+        np.testing.assert_allclose(fitted.suggested_confidence, again.suggested_confidence, atol=1e-4)
 
     def test_streams_use_views_that_are_sums(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("eigenclean.detect.blocks.BLOCK_ROWS", 50)

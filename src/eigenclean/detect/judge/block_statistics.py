@@ -12,7 +12,6 @@ from eigenclean.detect.folds import folds_of_hashes
 from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
-from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.noise_model import NoiseModel
 from eigenclean.detect.judge.unit_rows import RowMap, UnitRows
 from eigenclean.detect.judge.views.base import FixedScores
@@ -153,11 +152,3 @@ def corrected(posterior: Floats, candidates: Candidates) -> Floats:
 def sum_p_right(candidates: Candidates, model: NoiseModel) -> float:
     """Sum of P(label right) over the rows."""
     return float(model.p_right(candidates).sum(dtype=np.float64))
-
-
-def sum_right_per_class(candidates: Candidates, model: AveragedNoiseModel) -> tuple[Ints, Float64s]:
-    """For each given class, the number of rows and the expected number of right labels."""
-    k = candidates.n_classes
-    counts = np.bincount(candidates.given, minlength=k)
-    right = np.bincount(candidates.given, model.p_right(candidates), k)
-    return counts, right.astype(np.float64, copy=False)

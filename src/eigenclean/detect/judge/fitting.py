@@ -45,6 +45,12 @@ class WholeRows(NamedTuple):
     weight: Float64s | None
     probabilities: Array | None = None  # predicted by the user's model, beside the features
 
+    def take(self, rows: Ints) -> "WholeRows":
+        """These rows, in this order."""
+        weight = None if self.weight is None else self.weight[rows]
+        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        return WholeRows(self.features[rows], self.codes[rows], weight, probabilities)
+
 
 class JudgeFitter:
     """Fits the judge on the same rows, once for each assignment to folds.
@@ -219,7 +225,7 @@ def kept_views(sizes: Sequence[int], in_memory: bool) -> list[bool]:
     The last one is the kernel, whose rows cost most. Rows that are not in memory would have to be kept as well, so
     then it is all or nothing.
 
-    >>> kept_views([1 << 29, 1 << 28], in_memory=True), kept_views([1 << 29, 1 << 28], in_memory=False)
+    >>> kept_views([1 << 30, 1 << 28], in_memory=True), kept_views([1 << 30, 1 << 28], in_memory=False)
     ([False, True], [False, False])
     """
     free, kept = CACHE_LIMIT, [False] * len(sizes)

@@ -14,16 +14,18 @@ some, models are compared too in which P(y | x) is flatter than what the views p
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_expit, logsumexp, softmax
 
-from eigenclean.arrays import Float64s, Floats
+from eigenclean.arrays import Float64s, Floats, Ints
+from eigenclean.detect.blocks import add
 from eigenclean.detect.judge.candidate_blocks import CandidateBlocks
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.em import run_em
 from eigenclean.detect.judge.noise_model import NoiseModel
-from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
+from eigenclean.detect.judge.transition_matrix import PairCounts
 
 RATES = (0.1, 0.2, 0.3, 0.4)
 SHARPNESSES = (0.5, 0.7)
@@ -33,7 +35,26 @@ FLATTER_SCALES = (0.25, 0.35, 0.5, 0.7)
 PRIOR_WITHOUT = 0.5  # prior probability that there is no instance-dependent noise
 _MIN_WEIGHT = 0.005  # models with less are left out
 _SUBSAMPLE_ROWS = 20_000  # enough to compare models
+_LAST_ITERATIONS = 2  # of EM on all rows if they are more: it has converged on the subsample
 INTERVAL = 0.9
+
+
+class PosteriorSums(NamedTuple):
+    """Sums over rows of what an averaged model says about them; those of disjoint rows add up.
+
+    Attributes:
+        right: expected number of right labels by each of the models.
+        redrawn: expected number of labels that a draw from P(y | x) would change.
+        counts: number of rows of each given class.
+        right_per_class: expected number of right labels of each given class, by the average of the models.
+        pairs: expected numbers of pairs of right and given labels, with both kinds of noise.
+    """
+
+    right: Float64s
+    redrawn: float
+    counts: Ints
+    right_per_class: Float64s
+    pairs: PairCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,28 +94,24 @@ class AveragedNoiseModel:
         """log P(y = ỹ | x, ỹ) / P(y ≠ ỹ | x, ỹ), n; it still ranks rows whose probability rounds to 0 or 1."""
         return mean_log_odds([model.log_odds(candidates) for model in self.models], self.weights)
 
-    def pair_counts(self, candidates: CandidateBlocks) -> PairCounts:
-        """Expected numbers of pairs of right and given labels, with both kinds of noise."""
-        return candidates.total(_posterior_counts, args=(self,))
+    def posterior_sums(self, candidates: CandidateBlocks) -> PosteriorSums:
+        """All sums over the rows that a summary of the fit needs, in one pass."""
+        return candidates.total(_posterior_sums, args=(self,))
 
-    def overall_transition(self, candidates: CandidateBlocks) -> TransitionMatrix:
-        """The transition matrix of these rows with both kinds of noise."""
-        return TransitionMatrix.from_counts(self.pair_counts(candidates), candidates.n_classes)
-
-    def noise_rate_range(self, candidates: CandidateBlocks, level: float = INTERVAL) -> tuple[float, float]:
-        """The interval of noise rates that labels leave possible.
+    def noise_rate_range(self, sums: PosteriorSums, level: float = INTERVAL) -> tuple[float, float]:
+        """The interval of noise rates that labels leave possible, from sums over the rows.
 
         Its lower end is a quantile over the models. At its upper end all doubt of P(y | x) would be label noise,
         as classes that do not overlap explain the labels as well as noise that prefers the boundaries: it is the
         share of labels that somebody would change who drew a label anew from P(y | x).
         """
-        *sums, doubt = candidates.total(_sums_of_p_right, args=(self.models,))
-        rates = 1.0 - np.array(sums) / len(candidates)
+        n = int(sums.counts.sum())
+        rates = 1.0 - sums.right / n
         order = np.argsort(rates)
         cumulative = np.cumsum(self.weights[order])
         tail = (1.0 - level) / 2
         low, high = np.searchsorted(cumulative, [tail, 1.0 - tail - 1e-9])
-        highest = max(float(rates[order[min(high, len(rates) - 1)]]), doubt / len(candidates))
+        highest = max(float(rates[order[min(high, len(rates) - 1)]]), sums.redrawn / n)
         return float(rates[order[low]]), highest
 
 
@@ -129,7 +146,9 @@ def average_over_instance_noise(model: NoiseModel, candidates: CandidateBlocks) 
     weights = softmax(np.log(prior) + [each.log_evidence(n) for each in models])
     kept = np.flatnonzero((weights >= _MIN_WEIGHT) | (np.arange(len(weights)) == 0))
     fitted = [
-        models[i] if n == len(candidates) else run_em(models[i], candidates, 4, holds_scales=follows(models[i]))
+        models[i]
+        if n == len(candidates)
+        else run_em(models[i], candidates, _LAST_ITERATIONS, holds_scales=follows(models[i]))
         for i in kept
     ]
     return AveragedNoiseModel(fitted, np.asarray(weights[kept] / weights[kept].sum()))
@@ -165,15 +184,28 @@ def _count_known(candidates: Candidates) -> int:
     return 0 if candidates.known is None else int(np.count_nonzero(candidates.known >= 0))
 
 
-def _posterior_counts(candidates: Candidates, model: AveragedNoiseModel) -> PairCounts:
-    first, *rest = (chunk.sum_per_pair(model.posterior(chunk)) for chunk in candidates.chunks())
-    for counts in rest:
-        first += counts
+def _posterior_sums(candidates: Candidates, model: AveragedNoiseModel) -> PosteriorSums:
+    first, *rest = (_chunk_sums(chunk, model) for chunk in candidates.chunks())
+    for sums in rest:
+        first = add(first, sums, in_place=True)
     return first
 
 
-def _sums_of_p_right(candidates: Candidates, models: Sequence[NoiseModel]) -> tuple[float, ...]:
-    """Expected numbers of right labels by each model, and of labels that a draw from P(y | x) would change."""
-    sums = [float(model.p_right(candidates).sum(dtype=np.float64)) for model in models]
-    predicted = [models[0].prior(chunk)[chunk.given_entries] for chunk in candidates.chunks()]
-    return *sums, float((1.0 - np.concatenate(predicted)).sum(dtype=np.float64))
+def _chunk_sums(candidates: Candidates, model: AveragedNoiseModel) -> PosteriorSums:
+    k, given = candidates.n_classes, candidates.given_entries
+    p_right = np.empty((len(model.models), len(candidates)), dtype=candidates.values.dtype)
+    average = np.zeros(candidates.classes.shape, dtype=p_right.dtype)
+    for weight, single, row in zip(model.weights, model.models, p_right, strict=True):
+        posterior = single.posterior(candidates)
+        row[:] = posterior[given]
+        posterior *= float(weight)
+        average += posterior
+    predicted = model.models[0].prior(candidates)[given]
+    right = np.bincount(candidates.given, model.weights @ p_right, k)
+    return PosteriorSums(
+        p_right.sum(axis=1, dtype=np.float64),
+        float((1.0 - predicted).sum(dtype=np.float64)),
+        np.bincount(candidates.given, minlength=k),
+        right.astype(np.float64, copy=False),
+        candidates.sum_per_pair(average),
+    )

@@ -35,12 +35,12 @@ from sklearn.base import clone
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
+from eigenclean.detect.block_order import block_order, in_order
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.decisions import Decision
 from eigenclean.detect.folds import content_hash
 from eigenclean.detect.group_folds import GroupFolds
-from eigenclean.detect.judge.block_statistics import sum_right_per_class
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions, views_disagree
@@ -129,6 +129,7 @@ class Judge(BlockDetector):
     _margins: AlignmentMargins | None
     _none: NoneComponent | None = None
     _groups: Any = None  # of the rows that are being fitted
+    _fitted: BlockScores | None = None  # of the rows that are being fitted and judged
     _verified: VerifiedLabels | None = None
 
     def __init__(
@@ -196,7 +197,7 @@ class Judge(BlockDetector):
         try:
             yield
         finally:
-            self._groups = self._verified = None
+            self._groups = self._verified = self._fitted = None
 
     def check_options(self) -> None:
         """Raise `InvalidOption` for a value that is not allowed; `fit` does so too."""
@@ -235,6 +236,7 @@ class Judge(BlockDetector):
         block_scores = self._fit_rows(
             split_rows(features, n_rows), split_rows(codes, n_rows), weights, whole, groups, known
         )
+        self._fitted = block_scores
         scores = np.concatenate(list(block_scores.scores))
         p_none = self._none_probability(X, codes)
         if p_none is None:
@@ -268,19 +270,17 @@ class Judge(BlockDetector):
         known: Blocks[Ints] | None = None,
     ) -> BlockScores:
         k = len(self.classes_)
+        # Sums of floating-point numbers depend on their order, and choices by likelihood amplify the last digits.
+        order = block_order(features, codes)
+        if order is not None:
+            codes, whole = in_order(codes, order), None if whole is None else whole.take(order)
+            known = None if known is None else in_order(known, order)
+            weights = None if weights is None else in_order(weights, order)
+            features = in_order(features, order) if whole is None else features.from_items([whole.features])
         fitter = JudgeFitter(
-            features,
-            codes,
-            weights,
-            whole,
-            names=check_views(self.views, by="Judge"),
-            k=k,
-            n_features=self.n_features_in_,
-            n_folds=self.n_folds,
-            max_rounds=self.rounds,
-            groups=groups,
-            known=known,
-        )
+            features, codes, weights, whole, names=check_views(self.views, by="Judge"), k=k, n_folds=self.n_folds,
+            n_features=self.n_features_in_, max_rounds=self.rounds, groups=groups, known=known,
+        )  # fmt: skip
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]
         scores = self._finish(fits, fitter)
@@ -290,7 +290,9 @@ class Judge(BlockDetector):
                 whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
             )
         self.n_none_clusters_ = 0 if self._none is None else self._none.n_clusters
-        return self._compare_with_margins(scores, features, codes, weights) if self.in_sample else scores
+        if self.in_sample:
+            scores = self._compare_with_margins(scores, features, codes, weights)
+        return scores if order is None else scores.in_original_order(order)
 
     def _compare_with_margins(
         self,
@@ -318,7 +320,7 @@ class Judge(BlockDetector):
         models = [repeat.model for repeat in self._repeats]
         self.n_rounds_ = max(fit.n_rounds for fit in fits)
         self.instance_noise_rate_ = float(np.mean([model.instance_noise_rate for model in models]))
-        lows, highs = zip(*(fit.repeat.model.noise_rate_range(fit.candidates) for fit in fits), strict=True)
+        lows, highs = zip(*(fit.noise_rate_range() for fit in fits), strict=True)
         first = fits[0]
         names = fitter.view_names(self._repeats[0].fixed_views)
         view_rates = comparable_rates(estimates_by_view(names, models[0].models[0], first.candidates))
@@ -339,8 +341,7 @@ class Judge(BlockDetector):
     def _fit_facts(
         self, fits: list[FittedRepeat], views_left_out: list[str], view_rates: dict[str, float]
     ) -> FitFacts:
-        sums = [fit.candidates.total(sum_right_per_class, args=(fit.repeat.model,)) for fit in fits]
-        counts, right = sums[0][0], np.mean([right for _, right in sums], axis=0)
+        counts, right = fits[0].sums.counts, np.mean([fit.sums.right_per_class for fit in fits], axis=0)
         views = self._repeats[0].fixed_views
         return FitFacts(
             self.classes_,
@@ -366,6 +367,8 @@ class Judge(BlockDetector):
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         if self._margins is not None:
             return self._margins.suggest(X, codes, rows)
+        if self._fitted is not None:
+            return self._fitted.suggest_rows(rows, block_rows(X), cut)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for chunk in row_chunks(len(rows), 1, block_rows(X)):
             candidates = self._candidates(X[rows[chunk]], codes[rows[chunk]])

@@ -6,6 +6,7 @@ everything is fitted anew, and the probabilities are averaged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidate_blocks import MAX_SAMPLE, CandidateBlocks
 from eigenclean.detect.judge.candidates import MAX_DENSE_CLASSES, Candidates
 from eigenclean.detect.judge.discriminants import Discriminants
-from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, mean_log_odds
+from eigenclean.detect.judge.instance_noise import AveragedNoiseModel, PosteriorSums, mean_log_odds
 from eigenclean.detect.judge.transition_matrix import PairCounts, TransitionMatrix
 from eigenclean.detect.judge.unit_rows import RowMap, UnitRows
 from eigenclean.detect.judge.views.base import FixedScores, FixedView
@@ -80,6 +81,15 @@ class FittedRepeat:
     n_rounds: int
     predicts: bool
 
+    @cached_property
+    def sums(self) -> PosteriorSums:
+        """Sums over the rows of what the noise model says about them."""
+        return self.repeat.model.posterior_sums(self.candidates)
+
+    def noise_rate_range(self) -> tuple[float, float]:
+        """The interval of noise rates that the labels leave possible."""
+        return self.repeat.model.noise_rate_range(self.sums)
+
     def view_shares(self) -> Float64s:
         """The share of each view in the scores."""
         shares = self.repeat.model.scales * self.candidates.subsample(MAX_SAMPLE).spreads
@@ -88,7 +98,7 @@ class FittedRepeat:
 
 def overall_transition(fits: Sequence[FittedRepeat], k: int) -> TransitionMatrix:
     """The transition matrix of the rows with all kinds of noise, from the mean of the expected counts."""
-    pairs = [fit.repeat.model.pair_counts(fit.candidates) for fit in fits]
+    pairs = [fit.sums.pairs for fit in fits]
     total = sum(pairs[1:], start=pairs[0])
     return TransitionMatrix.from_counts(PairCounts(total.keys, total.counts / len(fits), total.layout), k)
 

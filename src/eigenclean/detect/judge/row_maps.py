@@ -85,13 +85,15 @@ class FourierFeatures:
         dtype = working_dtype(features.dtype)
         out = np.empty((n, self.n_features), dtype)
         frequencies, half = self._frequencies.astype(dtype), self.n_features // 2
+        centre = np.asarray(self.centre, dtype=dtype)
         for chunk in row_chunks(n, 4 * max(features.shape[1], self.n_features), _CHUNK_BYTES):
             prepared = self.base.apply(features[chunk]) if rows is None else self.base.apply(features, rows[chunk])
             angles = prepared @ frequencies
-            np.cos(angles, out=out[chunk, :half])
-            np.sin(angles, out=out[chunk, half:])
-        out *= np.sqrt(2.0 / self.n_features)
-        out -= np.asarray(self.centre, dtype=dtype)
+            block = out[chunk]  # finished while it is in the processor's cache
+            np.cos(angles, out=block[:, :half])
+            np.sin(angles, out=block[:, half:])
+            block *= np.sqrt(2.0 / self.n_features)
+            block -= centre
         return out
 
 

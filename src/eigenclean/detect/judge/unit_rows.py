@@ -15,7 +15,7 @@ from eigenclean.detect.folds import content_hash
 
 MAX_COLUMNS = 2048  # more columns are hashed into so many: second moments grow with the square of the columns
 MIN_PROJECTED_COLUMNS = 512  # with fewer columns, nothing is gained by a projection
-CACHE_LIMIT = 1 << 29  # normalised rows up to half a gigabyte are kept; beyond it they are computed at every use
+CACHE_LIMIT = 1 << 30  # normalised rows up to a gigabyte are kept; beyond it they are computed at every use
 _CHUNK_BYTES = 1 << 19  # rows that stay in the processor's cache from one step of the normalisation to the next
 
 
