@@ -13,10 +13,9 @@ The algorithm, of which `JudgeFitter` does the steps 1 to 5:
    are repeated while labels that were not used become more likely. Sums that judge a fold do not depend on its
    labels.
 5. *Instance-dependent noise.* Models with several rates of it are averaged; where people have decided about rows,
-   also models in which labels follow the features more closely than right ones do.
-   If the features are those of a network that was trained on these labels, the alignments of FINE say whether the
-   views see the noise at all; if not, they replace the views.
-   Few rows are assigned to folds several times, and probabilities are averaged.
+   also models in which labels follow the features more closely than right ones do. Few rows are assigned to folds
+   several times, and probabilities are averaged. If a network was trained on these labels and gave the features,
+   the alignments of FINE say whether the views see the noise at all; if not, they replace the views.
 6. *Open-set noise.* Groups of rows whose labels look random to every view belong to none of the classes, see
    `open_set`.
 7. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
@@ -35,7 +34,7 @@ from sklearn.base import clone
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.deprecation import RenamedAttribute
 from eigenclean.detect.block_detector import BlockDetector, BlockScores
-from eigenclean.detect.block_order import block_order, in_order
+from eigenclean.detect.block_order import block_order, by_content, in_order
 from eigenclean.detect.blocks import Blocks, block_rows, split_rows
 from eigenclean.detect.cuts import Cut
 from eigenclean.detect.decisions import Decision
@@ -71,9 +70,8 @@ class Judge(BlockDetector):
 
     Class means and one shared covariance give linear discriminants: the model under which FINE's theorem holds,
     with all directions instead of one. Other views see what is not linear. Each row is scored by the labels of the
-    folds that it is not in. A model of the noise, with a transition matrix for class-conditional errors and an
-    unknown rate of instance-dependent errors, is fitted by EM on the given labels alone. The posterior of the right
-    label gives P(right), the suggestion and the transition matrix.
+    folds that it is not in. A noise model, with a transition matrix for class-conditional errors and an unknown
+    rate of instance-dependent ones, is fitted by EM. Its posterior gives P(right) and the suggestion.
 
     Args:
         views: names of views with commas between: linear, kernel, neighbours, trees. "auto" takes those that fit
@@ -157,7 +155,7 @@ class Judge(BlockDetector):
         return "probabilities" if str(self.views).strip() == "probabilities" else "features"
 
     def with_probabilities(self, has_features: bool) -> "Judge":
-        """A copy for predicted probabilities, alone or in the last columns beside the features."""
+        """A copy for predicted probabilities, alone or beside the features."""
         names = check_views(self.views, by="Judge")
         if names is not None and "probabilities" not in names:
             raise InvalidOption(
@@ -165,7 +163,7 @@ class Judge(BlockDetector):
             )
         judge: Judge = clone(self)
         if names is None:
-            judge.set_params(views=f"{AUTO},probabilities" if has_features else "probabilities")
+            judge.views = f"{AUTO},probabilities" if has_features else "probabilities"
         return judge
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -270,7 +268,6 @@ class Judge(BlockDetector):
         known: Blocks[Ints] | None = None,
     ) -> BlockScores:
         k = len(self.classes_)
-        # Sums of floating-point numbers depend on their order, and choices by likelihood amplify the last digits.
         order = block_order(features, codes)
         if order is not None:
             codes, whole = in_order(codes, order), None if whole is None else whole.take(order)
@@ -338,9 +335,7 @@ class Judge(BlockDetector):
             lambda flagged, cut: tables.map(suggest, flagged, args=(models,)),
         )
 
-    def _fit_facts(
-        self, fits: list[FittedRepeat], views_left_out: list[str], view_rates: dict[str, float]
-    ) -> FitFacts:
+    def _fit_facts(self, fits: list[FittedRepeat], left_out: list[str], view_rates: dict[str, float]) -> FitFacts:
         counts, right = fits[0].sums.counts, np.mean([fit.sums.right_per_class for fit in fits], axis=0)
         views = self._repeats[0].fixed_views
         return FitFacts(
@@ -349,7 +344,7 @@ class Judge(BlockDetector):
             counts - right,
             self.noise_rate_range_,
             all(fit.predicts for fit in fits),
-            views_left_out,
+            left_out,
             next((view.agreement for view in views if isinstance(view, ProbabilityView)), None),
             self.consumes,
             view_rates,
@@ -358,11 +353,15 @@ class Judge(BlockDetector):
     def _score(self, X: Array, codes: Ints) -> Float64s:
         if self._margins is not None:
             return self._margins.log_odds(X, codes)
+        scores = by_content(self._log_odds, X, codes, self._split_columns(X)[0])
+        p_none = self._none_probability(X, codes)
+        return scores if p_none is None else lower_log_odds(scores, p_none)
+
+    def _log_odds(self, X: Array, codes: Ints) -> Float64s:
         scores = np.empty(len(X))
         for chunk in row_chunks(len(X), 1, block_rows(X)):
             scores[chunk] = log_odds(self._candidates(X[chunk], codes[chunk]), self._models)
-        p_none = self._none_probability(X, codes)
-        return scores if p_none is None else lower_log_odds(scores, p_none)
+        return scores
 
     def _suggest(self, X: Array, codes: Ints, rows: Ints, cut: Cut) -> tuple[Ints, Float64s]:
         if self._margins is not None:
