@@ -67,7 +67,9 @@ browser:
 # for a browser or a process. OpenMP threads that wait must sleep: by default they spin, and on busy cores the training
 # of a small network then takes ten times as long.
 # Files with long tests come first (conftest.py), or one worker would end long after the others.
-PYTEST := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+THREADS := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := $(THREADS) $(BIN)/pytest $(WORKERS)
 
 # The checks use one core for a minute: they run beside the first tests.
 test: setup browser
@@ -85,12 +87,13 @@ $(LOWEST)/.installed: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/pip install --quiet --upgrade pip
 	$(LOWEST)/bin/pip install --quiet --constraint constraints/lowest.txt --editable '.[dask,review,cleanlab]' \
-	  pandas polars playwright pytest pytest-timeout hypothesis
+	  pandas polars playwright pytest pytest-timeout pytest-xdist hypothesis
 	@touch $@
 
 # What the base install, `dask`, `review` and `cleanlab` can do. `train` and `embed` start at the versions of `make test`.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -p no:cacheprovider tests/detect tests/noise tests/metrics tests/sources tests/scale \
+	$(THREADS) $(LOWEST)/bin/python -m pytest $(WORKERS) -m "not slow" -p no:cacheprovider \
+	  tests/detect tests/noise tests/metrics tests/sources tests/scale \
 	  tests/contracts/test_detector_contract.py tests/contracts/test_cut_contract.py \
 	  tests/cli/test_commands.py tests/cli/test_detect.py tests/cli/test_decisions.py \
 	  tests/review/test_guard.py tests/review/test_store.py $(CORE)

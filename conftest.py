@@ -8,6 +8,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is not a bug: no test of hypothesis fails because it took long.
+settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy machine")
 
 # Files with long tests, the longest first: workers that begin with them end at about the same time.
 LONG_FILES = (

@@ -166,7 +166,7 @@ class TestLabels:
             check_labels([0, 1], by="FINE", n_rows=3)
 
     @given(st.lists(st.integers(-(2**62), 2**62) | st.integers(-5, 5), min_size=1, max_size=30))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_encoding_equals_unique(self, values: list[int]) -> None:
         labels = np.array(values)
         classes, codes = encode_labels(labels)
@@ -247,7 +247,7 @@ class TestIds:
 
 
 @given(st.lists(st.text(st.characters(), max_size=4), min_size=1, max_size=6, unique=True))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_exactly_what_utf_8_can_hold_is_accepted_as_label_and_id(texts: list[str]) -> None:
     texts = [text.replace("\0", "") + str(number) for number, text in enumerate(texts)]
     array = np.array(texts)
@@ -273,7 +273,7 @@ def test_numbers_beyond_the_last_code_point_are_no_text() -> None:
 
 class TestBlocks:
     @given(st.lists(st.integers(0, 6), max_size=40))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_class_rows(self, values: list[int]) -> None:
         codes = np.array(values, dtype=np.intp)
         rows = ClassRows.of(codes, 8)
@@ -308,7 +308,7 @@ class TestBlocks:
         assert not np.shares_memory(gather(features, np.array([1, 3]), features.dtype), features)
 
     @given(st.integers(0, 50), st.integers(0, 40), st.integers(1, 100))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_row_chunks_cover_everything_once(self, n: int, row_bytes: int, chunk_bytes: int) -> None:
         parts = list(row_chunks(n, row_bytes, chunk_bytes))
         assert [i for chunk in parts for i in range(n)[chunk]] == list(range(n))

@@ -262,7 +262,7 @@ class TestOddClasses:
             assert (p[x == x.min()] < 0.5).all()
 
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_any_scores(self, family: Family, values: list[float]) -> None:
         x = np.array(values)
         fitted = fit_mixtures(x, one_class(len(x)), family=family)
@@ -324,7 +324,7 @@ class TestTwoMeans:
         np.testing.assert_allclose(centres[0], np.sort(theirs.cluster_centers_[:, 0]), rtol=1e-6)
 
     @given(st.lists(st.integers(-50, 50), min_size=2, max_size=14))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_no_split_is_better(self, values: list[int]) -> None:
         x = np.sort(np.array(values, dtype=float))
         centres, valid = best_two_means(x, one_class(len(x)))

@@ -144,7 +144,7 @@ class TestClassMoments:
             np.testing.assert_allclose(moments.seconds[j], sum(np.outer(z, z) for z in of_class), rtol=1e-5)
 
     @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 60), max_size=4))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     def test_pieces_add_up_in_any_order(self, seed: int, cuts: list[int]) -> None:
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((60, 3)), rng.choice(np.array(["a", "bb", "ccc", "d"]), 60)

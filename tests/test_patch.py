@@ -38,7 +38,7 @@ def patches(draw: Any) -> Patch:
     return Patch.from_records(records)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(patch=patches(), suffix=st.sampled_from([".jsonl", ".parquet"]))
 def test_what_is_saved_is_loaded(patch: Patch, suffix: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = patch.save(tmp_path_factory.mktemp("patch") / f"patch{suffix}")

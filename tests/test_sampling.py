@@ -14,7 +14,7 @@ from eigenclean.sampling import balanced_subset, held_out
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(np.array)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(labels=LABELS, fraction=st.floats(0, 0.99), seed=st.integers(0, 99))
 def test_a_hold_out_takes_its_fraction_of_every_class_and_leaves_one(
     labels: np.ndarray[Any, Any], fraction: float, seed: int
@@ -26,7 +26,7 @@ def test_a_hold_out_takes_its_fraction_of_every_class_and_leaves_one(
         assert mask[labels == label].sum() == min(round(fraction * size), size - 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(labels=LABELS, seed=st.integers(0, 99))
 def test_a_hold_out_depends_on_the_classes_and_not_on_their_names(labels: np.ndarray[Any, Any], seed: int) -> None:
     names = np.array(["ape", "bee", "cow", "dog", "elk"])  # in the order of the numbers
@@ -41,7 +41,7 @@ def test_every_row_of_a_class_is_held_out_equally_often() -> None:
     assert counts.min() > 150 and counts.max() < 250  # 200 ± 5 standard deviations
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(labels=LABELS, size=st.integers(1, 40), seed=st.integers(0, 99))
 def test_a_balanced_subset_has_no_more_of_a_class_than_its_share(
     labels: np.ndarray[Any, Any], size: int, seed: int

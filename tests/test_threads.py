@@ -32,7 +32,7 @@ def test_results_come_in_order_and_few_are_held(threads: int, monkeypatch: pytes
 
 def test_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eigenclean.threads.n_threads", lambda: 2)
-    both = threading.Barrier(2, timeout=20)  # nobody gets past it alone
+    both = threading.Barrier(2, timeout=60)  # nobody gets past it alone
     assert list(in_threads(lambda item: both.wait() >= 0, range(6))) == [True] * 6
 
 

@@ -128,7 +128,7 @@ class TestFiles:
             max_size=12,
         )
     )
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     def test_round_trip_of_any_text(self, tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
         verdict = verdict_of(np.array(texts))
         path = tmp_path_factory.mktemp("v")

@@ -61,7 +61,7 @@ def test_streams_and_memory_agree_at_any_magnitude(name: str, monkeypatch: pytes
         streamed = judge_stream(open_source((large, labels)), make(name))
         expected = make(name).judge(large, labels)
         np.testing.assert_array_equal(streamed.verdict.flagged, expected.flagged)
-        np.testing.assert_allclose(streamed.verdict.p_clean, expected.p_clean, atol=1e-9)
+        np.testing.assert_allclose(streamed.verdict.p_clean, expected.p_clean, rtol=1e-5, atol=1e-7)  # other sums
         assert streamed.judge.feature_exponent_ == power
         again = judge_stream(open_source((large, labels)), streamed.judge)
         np.testing.assert_array_equal(again.verdict.flagged, expected.flagged)

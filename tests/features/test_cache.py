@@ -63,7 +63,7 @@ def test_added_but_not_flushed_is_lost_and_harms_nobody(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_files_cut_anywhere_give_right_rows_or_none(
     tmp_path_factory: pytest.TempPathFactory, a: int, b: int
 ) -> None:
@@ -138,7 +138,7 @@ def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @given(st.lists(st.sampled_from(["add", "flush", "refresh", "reopen"]), max_size=14))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_refresh_without_flush_pairs_every_key_with_its_row(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:

@@ -79,7 +79,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(operations=OPERATIONS)
 def test_it_acts_like_a_dictionary_that_keeps_what_was_flushed(
     operations: list[tuple[str, list[int]]], tmp_path_factory: pytest.TempPathFactory
@@ -194,7 +194,7 @@ def test_what_was_mapped_stays_readable_when_the_folder_is_deleted(tmp_path: Pat
     assert encoder.n_encoded == len(TEXTS)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     texts=st.lists(st.sampled_from(["a", "b b", "c c c", "dd"]), min_size=2, max_size=12), batch=st.integers(1, 5)
 )

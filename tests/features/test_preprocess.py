@@ -43,7 +43,7 @@ def slow_nearest(pixels: Array, side: int) -> Array:
     return result
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     side=st.integers(1, 8),
     factor=st.integers(1, 4),
@@ -62,7 +62,7 @@ def test_nearest_equals_a_slow_loop(side: int, factor: int, longer: int, shrink:
 
 
 @pytest.mark.parametrize("resampling", RESAMPLINGS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(height=st.integers(1, 40), width=st.integers(1, 40), size=st.integers(1, 24), colour=st.integers(0, 255))
 def test_every_image_becomes_a_square_and_one_colour_stays_it(
     resampling: str, height: int, width: int, size: int, colour: int

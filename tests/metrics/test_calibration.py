@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
@@ -16,7 +16,6 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None)  # a busy machine is not a bug
 @given(rows=rows, bins=st.integers(1, 12))
 def test_the_curve_is_that_of_a_slow_loop(rows: list[tuple[float, bool]], bins: int) -> None:
     curve = reliability_curve([p for p, _ in rows], [came for _, came in rows], bins)

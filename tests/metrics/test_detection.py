@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_fscore_support, roc_auc_score
 
@@ -36,7 +36,6 @@ def test_known_answers() -> None:
     assert quality.suggestion_accuracy is None
 
 
-@settings(deadline=None)  # a busy machine is not a bug
 @given(rows=st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 10)), min_size=1, max_size=50))
 def test_all_figures_agree_with_scikit_learn(rows: list[tuple[bool, bool, int]]) -> None:
     flagged, clean, tenths = np.array(rows).T

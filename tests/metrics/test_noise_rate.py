@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -37,13 +37,11 @@ def slow_interval(p_clean: list[float]) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-@settings(deadline=None)
 @given(p=st.lists(st.floats(0, 1).filter(lambda p: p in (0, 1) or 1e-9 < p < 1 - 1e-9), min_size=1, max_size=40))
 def test_the_interval_is_that_of_a_slow_loop(p: list[float]) -> None:
     assert noise_rate_interval(p) == pytest.approx(slow_interval(p), abs=1e-7)
 
 
-@settings(deadline=None)
 @given(p=probabilities)
 def test_it_holds_the_estimate_and_turns_with_the_labels(p: list[float]) -> None:
     low, high = noise_rate_interval(p)
@@ -52,7 +50,6 @@ def test_it_holds_the_estimate_and_turns_with_the_labels(p: list[float]) -> None
     assert noise_rate_interval(1 - np.array(p)) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(p=probabilities, times=st.integers(2, 50))
 def test_more_labels_of_the_same_kind_never_widen_it(p: list[float], times: int) -> None:
     low, high = noise_rate_interval(p)
@@ -61,7 +58,6 @@ def test_more_labels_of_the_same_kind_never_widen_it(p: list[float], times: int)
     assert higher <= high + 1e-12
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4)), max_size=50))
 def test_groups_are_judged_alone(rows: list[tuple[float, int]]) -> None:
     p, groups = np.array([p for p, _ in rows]), np.array([group for _, group in rows], dtype=np.intp)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -13,7 +13,6 @@ rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.booleans()), 
 )
 
 
-@settings(deadline=None)  # a busy machine is not a bug
 @given(rows=rows)
 def test_both_figures_are_those_of_scikit_learn(rows: list[tuple[int, int, bool]]) -> None:
     first, then, positive = np.array(rows).T

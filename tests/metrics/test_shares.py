@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -10,7 +10,6 @@ from eigenclean.errors import InvalidOption
 from eigenclean.metrics.noise_rate import normal_quantile, wilson_interval
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 5000), share=st.floats(0, 1), level=st.sampled_from([0.5, 0.9, 0.99]))
 def test_the_interval_is_that_of_scipy(n: int, share: float, level: float) -> None:
     hits = round(share * n)

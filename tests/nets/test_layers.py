@@ -27,7 +27,7 @@ def images(n: int = 3, channels: int = 2, side: int = 8) -> torch.Tensor:
     return torch.randn(n, channels, side, side, generator=torch.Generator().manual_seed(0))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     n_features=st.integers(1, 12), hidden=st.lists(st.integers(1, 9), min_size=1, max_size=3), k=st.integers(2, 6)
 )
@@ -40,7 +40,7 @@ def test_parameters_of_a_perceptron(n_features: int, hidden: list[int], k: int) 
     assert features.shape == (2, hidden[-1]) and logits.shape == (2, k)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shape=st.lists(st.integers(1, 9), min_size=1, max_size=4))
 def test_the_number_of_values_is_that_of_an_array_of_the_shape(shape: list[int]) -> None:
     assert n_values(shape) == np.zeros(shape).size

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenclean.arrays import Array
@@ -145,7 +145,6 @@ def test_no_option_hides_behind_an_argument(kind: str) -> None:
     assert not taken & {field.name for field in dataclasses.fields(NOISES[kind])}
 
 
-@settings(deadline=None)  # a busy machine is not a bug
 @given(
     labels=st.lists(st.integers(-5, 5), min_size=2, max_size=60).filter(lambda values: len(set(values)) > 1),
     rate=st.floats(0, 1),

@@ -49,9 +49,16 @@ def test_one_version_everywhere() -> None:
 
 
 def test_the_changelog_uses_the_sections_of_keep_a_changelog() -> None:
-    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sections
-    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    _, *versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for text in versions:
+        sections = re.findall(r"^### (.*)$", text, re.MULTILINE)
+        assert sections and sections == [name for name in order if name in sections]
+        # A heading that was pasted into the end of an item is no heading.
+        assert (
+            re.findall(rf"\b(?:{'|'.join(order)})\b(?: \(.*\))?$", re.sub(r"^###.*", "", text, flags=re.M), re.M)
+            == []
+        )
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda path: path.name)

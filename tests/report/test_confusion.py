@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenclean.report import render, summarize
@@ -25,7 +25,6 @@ def _verdict(labels: Any, suggested: Any, **made_by: Any) -> Verdict:
     return Verdict(np.arange(len(labels)), labels, p, p, flagged, suggested, 1 - p, {"method": "me", **made_by})
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), min_size=1, max_size=80))
 def test_without_the_detectors_own_it_is_counted_from_the_flags(rows: list[tuple[int, int]]) -> None:
     labels, suggested = zip(*rows, strict=True)

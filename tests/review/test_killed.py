@@ -81,7 +81,7 @@ def test_from_the_first_suspect_to_corrected_labels_over_a_dead_server(
     waiting.value.save_as(tmp_path / "patch.jsonl")
     page.context.close()
     third.process.send_signal(signal.SIGINT)
-    out, _ = third.process.communicate(timeout=20)
+    out, _ = third.process.communicate(timeout=60)
     assert third.process.returncode == 0 and "19 of " in out
 
     patch = Patch.load(tmp_path / "patch.jsonl")

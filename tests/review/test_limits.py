@@ -52,7 +52,7 @@ class Server:
         return len(self._server.server_state.connections)
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(self.address, timeout=10)
+        return socket.create_connection(self.address, timeout=60)
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -77,7 +77,7 @@ def everything(connection: socket.socket) -> bytes:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -178,7 +178,7 @@ RAW = {
 def test_bytes_that_are_no_request(inside: Served, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     sent = RAW[name].replace("HOST", inside.host).replace("COOKIE", inside.cookie).encode("latin-1")
     answered = b""
-    with socket.create_connection(("127.0.0.1", inside.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         try:
@@ -195,7 +195,7 @@ def test_bytes_that_are_no_request(inside: Served, name: str, capfd: pytest.Capt
 
 def test_a_body_that_ends_early_stores_nothing(inside: Served, capfd: pytest.CaptureFixture[str]) -> None:
     head = HEAD.replace("HOST", inside.host).replace("COOKIE", inside.cookie)
-    with socket.create_connection(("127.0.0.1", inside.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
         connection.sendall(f"{head}{JSON}Content-Length: {len(BODY) + 1}\r\n\r\n{BODY}".encode())
     assert inside.get("/api/changes?since=0")["changes"] == []
     assert capfd.readouterr().err == ""

@@ -148,7 +148,7 @@ _ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(_ACTIONS)
 def test_the_current_state_is_what_the_history_replays_to(actions: list[tuple[str, str, list[int]]]) -> None:
     import tempfile

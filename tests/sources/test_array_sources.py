@@ -122,7 +122,7 @@ def test_member_with_a_longer_local_header(tmp_path: Path) -> None:
     np.testing.assert_array_equal(source.features(), X)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), compressed=st.booleans())
 def test_damaged_npz_is_an_ordinary_error(
     data: st.DataObject, compressed: bool, tmp_path_factory: pytest.TempPathFactory

@@ -117,7 +117,7 @@ WRITERS: list[Callable[[Path, Rows], Path]] = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @pytest.mark.parametrize("write", WRITERS)
 @given(data=rows(), block=st.integers(1, 10))
 def test_what_is_written_is_read(
@@ -139,7 +139,7 @@ def test_what_is_written_is_read(
     assert source.kind() == (features.shape[1], features.dtype)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @pytest.mark.parametrize("write", WRITERS)
 @given(data=rows(), draw=st.data())
 def test_any_rows_can_be_read(
@@ -154,7 +154,7 @@ def test_any_rows_can_be_read(
     np.testing.assert_array_equal(source.take(chosen), features[chosen])  # in any order, and repeatedly
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(data=rows(), draw=st.data())
 def test_the_hash_depends_on_every_label_and_feature_but_not_on_ids(data: Rows, draw: st.DataObject) -> None:
     features, labels, ids = data
@@ -173,7 +173,7 @@ def test_the_hash_depends_on_every_label_and_feature_but_not_on_ids(data: Rows, 
 CHUNKS = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sizes=CHUNKS, rows=st.integers(1, 8))
 def test_regrouped_chunks_are_the_same_rows_in_equal_groups(sizes: list[int], rows: int) -> None:
     whole = np.arange(2 * sum(sizes)).reshape(-1, 2)
@@ -186,7 +186,7 @@ def test_regrouped_chunks_are_the_same_rows_in_equal_groups(sizes: list[int], ro
         assert inside == any(np.shares_memory(group, chunk) for chunk in chunks)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sizes=CHUNKS)
 def test_stacked_chunks_are_one_array_and_a_single_one_is_not_copied(sizes: list[int]) -> None:
     whole = np.arange(3 * sum(sizes), dtype=np.float32).reshape(-1, 3)
@@ -196,7 +196,7 @@ def test_stacked_chunks_are_one_array_and_a_single_one_is_not_copied(sizes: list
     assert (stacked is chunks[0]) == (len(chunks) == 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     values=st.lists(
         st.lists(st.lists(st.integers(-9, 9), min_size=2, max_size=2), min_size=3, max_size=3), min_size=1
@@ -226,7 +226,7 @@ COLUMNS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values=COLUMNS, cut=st.integers(0, 5), encoded=st.booleans(), draw=st.data())
 def test_vectors_hold_the_values_of_the_column(
     values: list[Any], cut: int, encoded: bool, draw: st.DataObject

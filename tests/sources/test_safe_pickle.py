@@ -41,7 +41,7 @@ def write(path: Path, content: bytes, *, zipped: bool) -> Path:
     return path
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(array=ARRAYS, by_column=st.booleans(), protocol=st.integers(0, 4), zipped=st.booleans())
 def test_arrays_are_what_pickle_itself_would_load(
     array: Array, by_column: bool, protocol: int, zipped: bool, tmp_path_factory: pytest.TempPathFactory

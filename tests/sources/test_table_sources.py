@@ -241,7 +241,7 @@ def test_foreign_content(name: str, content: bytes, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), kind=st.sampled_from(["x.parquet", "x.arrow", "x.ipc", "x.csv"]))
 def test_damaged_files_are_ordinary_errors(
     data: st.DataObject, kind: str, tmp_path_factory: pytest.TempPathFactory

@@ -123,7 +123,7 @@ def test_numbered_columns_are_one_matrix_and_stay_as_they_are() -> None:
     assert not fit({**columns, "f1": np.where(np.arange(N) == 3, np.nan, columns["f1"])}).is_as_is
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), kind=st.sampled_from(["text", "float", "int", "bool", "words"]), n=st.integers(1, 60))
 def test_any_column_has_a_role_and_finite_numbers(data: st.DataObject, kind: str, n: int) -> None:
     cells: dict[str, tuple[st.SearchStrategy[Any], Any]] = {

@@ -25,7 +25,7 @@ def flat(batches: list[Tensor]) -> list[int]:
     return [row for batch in batches for row in batch.tolist()]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 60), size=st.integers(2, 20), seed=st.integers(0, 99))
 def test_an_epoch_has_every_row_once_and_no_batch_of_one(n: int, size: int, seed: int) -> None:
     rows = torch.arange(n) * 3
@@ -43,7 +43,7 @@ def test_the_order_is_new_in_every_epoch() -> None:
     assert first != second and sorted(first) == sorted(second)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 25), size=st.integers(2, 9), count=st.integers(0, 20))
 def test_repeated_batches_use_all_rows_almost_equally_often(n: int, size: int, count: int) -> None:
     batches = repeated_batches(torch.arange(n), size, count, generator(n))
@@ -52,7 +52,7 @@ def test_repeated_batches_use_all_rows_almost_equally_often(n: int, size: int, c
     assert max((uses[row] for row in range(n)), default=0) - min(uses[row] for row in range(n)) <= 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(n=st.integers(1, 40), n_chunks=st.integers(1, 50))
 def test_chunks_are_nearly_equal_and_never_empty(n: int, n_chunks: int) -> None:
     chunks = split_evenly(torch.arange(n), n_chunks)
@@ -71,7 +71,7 @@ def network_state(selection: Selection) -> NetworkState:
     return state
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     roles=st.lists(st.sampled_from(["kept", "rest", "unused"]), min_size=2, max_size=40),
     through=st.sampled_from(["kept", "all"]),

@@ -67,7 +67,7 @@ def on_all_processes(n_processes: int, work: Callable[[ProcessSharding], Result]
     return [results[rank] for rank in range(n_processes)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n_rows=st.integers(1, 30), n_processes=st.integers(1, 5))
 def test_the_processes_divide_a_batch_without_overlap(n_rows: int, n_processes: int) -> None:
     rows = torch.randperm(100, generator=torch.Generator().manual_seed(n_rows))[:n_rows]
@@ -80,7 +80,7 @@ def test_the_processes_divide_a_batch_without_overlap(n_rows: int, n_processes: 
     assert max(sizes) - min(sizes) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n_rows=st.integers(1, 12), n_processes=st.integers(1, 5))
 def test_local_values_belong_to_the_local_rows_and_a_repeated_row_has_none(n_rows: int, n_processes: int) -> None:
     rows = torch.arange(n_rows) + 7
@@ -107,7 +107,7 @@ def mean_loss(values: Tensor, weight: Tensor | None, share: BatchShare) -> Tenso
     return (values[share.kept] * weight[share.kept]).sum() / weight[share.kept].sum()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     n_rows=st.integers(1, 25),
     n_processes=st.integers(1, 4),
@@ -133,7 +133,7 @@ def test_the_shares_of_all_processes_add_up_to_the_loss_of_the_batch(
     torch.testing.assert_close(total, whole)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     n_kept=st.integers(1, 20),
     n_rest=st.integers(1, 20),

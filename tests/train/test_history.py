@@ -19,7 +19,7 @@ from eigenclean.train.loop.history import BestEpoch, EpochMetrics, MarginHistory
 from eigenclean.train.steps.base import StepResult
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_sums_of_an_epoch_equal_a_slow_loop(sizes: list[int], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -42,7 +42,7 @@ def test_an_epoch_without_batches_or_without_predictions() -> None:
     assert metrics.sums(torch.zeros(3, dtype=torch.int64)).tolist() == [4, 0, 2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n_epochs=st.integers(1, 4), k=st.integers(2, 5), seed=st.integers(0, 99))
 def test_mean_margins_equal_a_slow_loop(n_epochs: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def linear(weight: float) -> nn.Linear:
     return net
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scores=st.lists(st.integers(0, 5), min_size=1, max_size=8))
 def test_the_best_epoch_is_the_last_of_the_highest(scores: list[int]) -> None:
     best, net = BestEpoch(), linear(0.0)
@@ -138,7 +138,7 @@ def test_the_size_of_a_chunk_does_not_matter(monkeypatch: pytest.MonkeyPatch) ->
 # Standardisation.
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(n=st.integers(2, 30), d=st.integers(1, 5), seed=st.integers(0, 99))
 def test_standardised_columns_have_mean_0_and_deviation_1(n: int, d: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ def distributions(n: int, k: int, seed: int) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).dirichlet(np.ones(k), n))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(k=st.integers(2, 6), seed=st.integers(0, 99), temperature=st.floats(0.05, 5))
 def test_sharpening_keeps_the_order_and_gives_distributions(k: int, seed: int, temperature: float) -> None:
     p = distributions(4, k, seed)
@@ -31,7 +31,7 @@ def test_sharpening_keeps_the_order_and_gives_distributions(k: int, seed: int, t
     torch.testing.assert_close(sharpen(sharpen(p, 2.0), 0.5), p, rtol=1e-4, atol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 99))
 def test_lower_temperatures_have_lower_entropy(seed: int) -> None:
     p = distributions(5, 4, seed)
@@ -47,7 +47,7 @@ def test_sharpening_certain_and_tiny_probabilities() -> None:
     assert torch.isfinite(tiny).all() and tiny[0, 2] == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 8), coefficient=st.floats(0, 1), seed=st.integers(0, 99))
 def test_mixing_keeps_the_sum_and_follows_the_order(n: int, coefficient: float, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -73,7 +73,7 @@ def test_coefficients_are_the_larger_half_of_a_beta_distribution(alpha: float, e
     assert draws.mean().item() == pytest.approx(expected, abs=0.02)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(length=st.floats(0, 50), epochs=st.floats(0, 100))
 def test_a_ramp_rises_from_0_to_1(length: float, epochs: float) -> None:
     assert 0 <= ramp_up(epochs, length) <= ramp_up(epochs + 1, length) <= 1
@@ -81,7 +81,7 @@ def test_a_ramp_rises_from_0_to_1(length: float, epochs: float) -> None:
     assert ramp_up(0, length) == (0 if length > 0 else 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 6), k=st.integers(2, 5), seed=st.integers(0, 99))
 def test_the_prior_penalty_is_a_divergence(n: int, k: int, seed: int) -> None:
     logits = 3 * torch.randn(n, k, generator=torch.Generator().manual_seed(seed))

@@ -33,7 +33,7 @@ OPTIMISERS = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(milestones=MILESTONES, gamma=st.floats(0.01, 1))
 def test_milestones_are_those_of_torch(milestones: tuple[int, ...], gamma: float) -> None:
     ours = Optimiser(lr=0.5, milestones=milestones, gamma=gamma)
@@ -45,7 +45,7 @@ def test_milestones_are_those_of_torch(milestones: tuple[int, ...], gamma: float
         scheduler.step()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(start=st.integers(0, 8), length=st.integers(1, 12))
 def test_a_fade_is_torch_s_linear_decay_to_zero(start: int, length: int) -> None:
     ours = Optimiser(lr=0.5, fade=(start, start + length))
@@ -58,7 +58,7 @@ def test_a_fade_is_torch_s_linear_decay_to_zero(start: int, length: int) -> None
         scheduler.step()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(settings_=OPTIMISERS)
 def test_the_learning_rate_never_grows_and_is_never_negative(settings_: Optimiser) -> None:
     rates = [settings_.lr_at(epoch) for epoch in range(1, 60)]
@@ -73,7 +73,7 @@ def test_momentum_changes_when_the_decay_begins() -> None:
     assert Optimiser(momentum=0.9, late_momentum=0.1).momentum_at(50) == 0.9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(settings_=OPTIMISERS, factor=st.floats(0.01, 10))
 def test_a_schedule_of_another_length_keeps_its_shape(settings_: Optimiser, factor: float) -> None:
     assert settings_.scaled(1.0) == settings_
@@ -86,7 +86,7 @@ def test_a_schedule_of_another_length_keeps_its_shape(settings_: Optimiser, fact
     assert (scaled.lr, scaled.batch_size) == (settings_.lr, settings_.batch_size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(settings_=OPTIMISERS)
 def test_settings_survive_json(settings_: Optimiser) -> None:
     back = Optimiser.from_dict(json.loads(json.dumps(settings_.to_dict())))

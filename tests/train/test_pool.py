@@ -38,7 +38,7 @@ class Files:
         return str(self.images.sum())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=st.lists(st.integers(0, 5), min_size=1, max_size=9))
 def test_rows_are_standardised_by_channel_as_numpy_does(rows: list[int]) -> None:
     images = pixels()
@@ -118,7 +118,7 @@ def test_the_network_gets_images_of_the_size_of_the_eval_transform() -> None:
     assert vectors.network_shape == 4 and not vectors.are_images
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     n=st.integers(1, 4), height=st.integers(5, 9), width=st.integers(5, 9), channels=st.sampled_from([0, 1, 3, 4])
 )

@@ -23,7 +23,7 @@ def make_source(**fields: Any) -> MemorySource:
     return MemorySource("mine", rng.normal(size=(N, 4)).astype(np.float32), labels, **fields)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rate=st.floats(0, 0.9), seed=st.integers(0, 99), kind=st.sampled_from(["symmetric", "pair"]))
 def test_only_labels_change_and_the_record_counts_them(tmp_path: Path, rate: float, seed: int, kind: str) -> None:
     source = make_source(ids=np.arange(N) + 1000)

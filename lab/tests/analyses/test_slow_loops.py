@@ -42,7 +42,7 @@ def small_noisy(seed: int = 0) -> Noisy:
     st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=40),
     st.lists(st.floats(0, 1), min_size=1, max_size=4),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_thresholds_against_counting(samples: list[tuple[float, bool]], zetas: list[float]) -> None:
     curve = zeta_sensitivity([p for p, _ in samples], [clean for _, clean in samples], zetas=zetas)
     n_clean = sum(clean for _, clean in samples)
@@ -55,7 +55,7 @@ def test_thresholds_against_counting(samples: list[tuple[float, bool]], zetas: l
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5, width=32), st.booleans()), min_size=1, max_size=50), st.integers(1, 10))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_histogram_against_counting(samples: list[tuple[float, bool]], bins: int) -> None:
     histogram = clean_noisy_histogram([score for score, _ in samples], [clean for _, clean in samples], bins=bins)
     edges = histogram.edges.tolist()
@@ -139,7 +139,7 @@ def test_alignment_at_the_eigenvector_against_a_loop() -> None:
 
 
 @given(st.integers(1, 200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_axes_never_have_more_than_twenty_names(n: int) -> None:
     places, names = class_ticks(np.array([f"class {i}" for i in range(n)]))
     assert 1 <= len(places) <= 20 and places[0] == 0 and places[-1] < n

@@ -102,7 +102,7 @@ def test_a_family_keeps_all_names_and_adds_none() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(3, 15), st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_votes_of_neighbours_against_a_loop(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     X, codes = rng.standard_normal((n, 3)), rng.integers(0, 3, n)
@@ -123,7 +123,7 @@ def test_a_vote_depends_on_angles_and_not_on_lengths() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_limited_false_flags_are_shares(samples: list[tuple[float, bool]]) -> None:
     p = np.array([p for p, _ in samples])
     clean = np.array([clean for _, clean in samples])
@@ -222,7 +222,7 @@ def test_a_file_in_the_folder_is_found(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from(["a/*", "*/x", "b/y", "*"]), min_size=1, max_size=3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_patterns_choose_in_the_order_of_the_table_and_each_once(patterns: list[str]) -> None:
     table = {"a/x": 1, "a/y": 2, "b/x": 3, "b/y": 4}
     matching = {"a/*": {1, 2}, "*/x": {1, 3}, "b/y": {4}, "*": {1, 2, 3, 4}}

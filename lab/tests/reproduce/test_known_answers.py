@@ -137,7 +137,7 @@ def test_a_row_is_compared_with_the_row_that_it_varies() -> None:
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=8))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_over_seeds_is_mean_and_sample_deviation(by_seed: list[float]) -> None:
     result = over_seeds(by_seed)
     mean = sum(by_seed) / len(by_seed)
@@ -183,7 +183,7 @@ def test_a_claim_says_where_it_holds(holds: tuple[bool, ...], verdict: str) -> N
 
 
 @given(st.floats(-1e6, 1e6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_rounding_keeps_six_significant_digits(value: float) -> None:
     assert rounded(value) == pytest.approx(value, rel=5.1e-6)
     assert rounded(rounded(value)) == rounded(value)

@@ -25,7 +25,7 @@ def vectors(d: int, seed: int) -> tuple[Float64s, Float64s]:
 
 
 @given(st.integers(2, 40), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_perturbation_is_the_norm_of_the_difference_of_projections(d: int, seed: int) -> None:
     u, v = vectors(d, seed)
     a, b = u / np.linalg.norm(u), v / np.linalg.norm(v)
@@ -106,7 +106,7 @@ sizes = st.integers(1, 10**6)
 
 
 @given(taus, angles)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_without_noise_the_bound_holds_and_its_norm_is_exact(tau: float, theta: float) -> None:
     v, w = np.array([1.0, 0.0]), np.array([math.cos(theta), math.sin(theta)])
     values, directions = np.linalg.eigh(np.outer(v, v) + tau * np.outer(w, w))
@@ -121,7 +121,7 @@ def test_without_noise_the_bound_holds_and_its_norm_is_exact(tau: float, theta: 
 
 
 @given(taus, angles, sigmas, st.integers(2, 5000), sizes, st.floats(1e-6, 0.999))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_proven_constant_covers_the_gaussian_tails(
     tau: float, theta: float, sigma: float, d: int, n: int, delta: float
 ) -> None:
@@ -132,7 +132,7 @@ def test_the_proven_constant_covers_the_gaussian_tails(
 
 
 @given(taus, angles, sigmas, st.integers(1, 5000), sizes)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_bound_is_a_sine_and_exact_norms_only_help(
     tau: float, theta: float, sigma: float, d: int, n: int
 ) -> None:

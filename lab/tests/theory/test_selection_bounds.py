@@ -34,7 +34,7 @@ def test_the_printed_bound_is_above_the_precision_of_the_perfect_boundary() -> N
 
 
 @given(gaps, sigmas, counts, counts, st.floats(-1, 1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_boundary_that_is_allowed_is_worse_than_the_bounds(
     gap: float, sigma: float, n: int, m: int, place: float
 ) -> None:

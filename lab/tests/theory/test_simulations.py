@@ -102,7 +102,7 @@ taus, angles = st.floats(0.01, 0.3), st.floats(1.2, math.pi / 2)
 
 
 @given(taus, angles, st.floats(0.01, 0.3), st.integers(2, 500), st.integers(100, 10**6), st.floats(1.01, 3.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_bound_grows_with_noise_and_shrinks_with_samples(
     tau: float, theta: float, sigma: float, d: int, n: int, factor: float
 ) -> None:
@@ -115,7 +115,7 @@ def test_the_bound_grows_with_noise_and_shrinks_with_samples(
 
 
 @given(taus, angles, st.floats(0.05, 0.5), st.integers(2, 100), st.floats(0.01, 0.9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_constant_that_is_needed_makes_the_bound_equal_the_sine(
     tau: float, theta: float, sigma: float, d: int, sine: float
 ) -> None:
@@ -130,7 +130,7 @@ def test_the_constant_that_is_needed_makes_the_bound_equal_the_sine(
 
 
 @given(st.floats(0.05, 3), st.floats(0.05, 2), st.integers(2, 10**4), st.integers(2, 10**4), st.floats(0.1, 10))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_selection_bounds_do_not_depend_on_the_unit_of_the_scores(
     gap: float, sigma: float, n: int, m: int, scale: float
 ) -> None:

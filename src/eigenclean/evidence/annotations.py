@@ -63,16 +63,16 @@ class Annotations:
         classes, codes = encode_labels(check_labels(labels, by=by))
         order = np.lexsort((codes, annotators, rows))
         rows, annotators, codes = rows[order], annotators[order], codes[order]
-        same = np.append(False, (rows[1:] == rows[:-1]) & (annotators[1:] == annotators[:-1]))
-        differs = same & np.append(False, codes[1:] != codes[:-1])
+        is_repeated = np.append(False, (rows[1:] == rows[:-1]) & (annotators[1:] == annotators[:-1]))
+        differs = is_repeated & np.append(False, codes[1:] != codes[:-1])
         if differs.any():
-            at = int(np.argmax(differs))
-            pair = " and ".join(repr(classes[code].item()) for code in codes[at - 1 : at + 1])
+            conflict = int(np.argmax(differs))
+            pair = " and ".join(repr(classes[code].item()) for code in codes[conflict - 1 : conflict + 1])
             raise InvalidData(
-                f"{by}: the annotator {names[annotators[at]].item()!r} gave row {int(rows[at])} two labels, "
-                f"{pair}; keep the one that counts"
+                f"{by}: the annotator {names[annotators[conflict]].item()!r} gave row {int(rows[conflict])} two "
+                f"labels, {pair}; keep the one that counts"
             )
-        rows, annotators, codes = rows[~same], annotators[~same], codes[~same]
+        rows, annotators, codes = rows[~is_repeated], annotators[~is_repeated], codes[~is_repeated]
         used, annotators = np.unique(annotators, return_inverse=True)
         return cls(rows, annotators.astype(np.intp), codes, names[used], classes, n_rows)
 
@@ -92,14 +92,14 @@ class Annotations:
 
     def take(self, rows: Ints) -> "Annotations":
         """The labels of these rows, in the order of ``rows``."""
-        place = np.full(self.n_rows, -1)
-        place[rows] = np.arange(len(rows))
-        kept = place[self.rows] >= 0
-        order = np.argsort(place[self.rows[kept]], kind="stable")
+        position = np.full(self.n_rows, -1)
+        position[rows] = np.arange(len(rows))
+        is_taken = position[self.rows] >= 0
+        order = np.argsort(position[self.rows[is_taken]], kind="stable")
         return Annotations(
-            place[self.rows[kept]][order],
-            self.annotators[kept][order],
-            self.codes[kept][order],
+            position[self.rows[is_taken]][order],
+            self.annotators[is_taken][order],
+            self.codes[is_taken][order],
             self.names,
             self.classes,
             len(rows),
@@ -118,8 +118,13 @@ class Annotations:
     @cached_property
     def label_counts(self) -> csr_array:
         """Sparse, rows x classes: how many annotators gave the row that class."""
-        shape = (self.n_rows, len(self.classes))
-        return csr_array((np.ones(len(self.rows)), (self.rows, self.codes)), shape=shape)
+        return self._sums(np.ones(len(self.rows)), self.rows, self.n_rows)
+
+    def _sums(self, values: Float64s, index: Ints, size: int) -> csr_array:
+        """Sparse, ``size`` x classes: values of the labels, summed by this index and by class."""
+        sums = csr_array((values, (index, self.codes)), shape=(size, len(self.classes)))
+        sums.sum_duplicates()  # scipy 1.13 keeps entries of equal coordinates side by side
+        return sums
 
     @cached_property
     def agreement_rates(self) -> Float64s:
@@ -135,8 +140,7 @@ class Annotations:
         """For each row, the class that most annotators gave."""
         # Ties are broken by who agrees with others more often: weights differ from 1 by too little for more.
         weights = 1.0 + self.agreement_rates[self.annotators] / (2.0 + 2.0 * self.per_row.max(initial=1))
-        shape = (self.n_rows, len(self.classes))
-        votes = csr_array((weights, (self.rows, self.codes)), shape=shape)
+        votes = self._sums(weights, self.rows, self.n_rows)
         return np.asarray(votes.argmax(axis=1)).ravel().astype(np.intp)
 
     @property
@@ -158,11 +162,10 @@ class Annotations:
                 f"{by}: every row has one label only, so annotators cannot be compared; "
                 "give at least some rows several labels, or use --label-column"
             )
-        shape = (len(self.names), len(self.classes))
-        used = csr_array((np.ones(len(self.rows)), (self.annotators, self.codes)), shape=shape).tocoo()
+        used = self._sums(np.ones(len(self.rows)), self.annotators, len(self.names)).tocoo()
         users = np.bincount(used.coords[1], minlength=len(self.classes))
-        alone = users == 1
-        n_alone = np.bincount(self.annotators[alone[self.codes]], minlength=len(self.names))
+        has_one_user = users == 1
+        n_alone = np.bincount(self.annotators[has_one_user[self.codes]], minlength=len(self.names))
         if (n_alone == self.per_annotator).any():
             annotator = int(np.argmax(n_alone == self.per_annotator))
             labels = self.classes[np.unique(self.codes[self.annotators == annotator])]
@@ -170,9 +173,9 @@ class Annotations:
                 f"{by}: {self.names[annotator].item()!r} uses labels that no other annotator uses "
                 f"({preview(labels, 4)}); is it an annotator?"
             )
-        if not alone.any():
+        if not has_one_user.any():
             return []
-        single = np.flatnonzero(alone)
+        single = np.flatnonzero(has_one_user)
         return [f"only one annotator uses the label{'s' * (len(single) > 1)} {preview(self.classes[single], 4)}"]
 
 

@@ -321,7 +321,7 @@ class TestCleanClasses:
         np.testing.assert_array_equal(fine.judge(X, y).suggested, truth)
 
     @given(st.integers(0, 2**32 - 1))
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     def test_clean_gaussian_classes_are_not_split(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
         y = np.arange(2000) % 5

@@ -95,7 +95,7 @@ def test_pieces_with_disjoint_classes(names: bool) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_order_of_merging_is_irrelevant(seed: int, n_pieces: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.random((120, 5)), np.arange(120) % 4

@@ -197,7 +197,7 @@ class TestOccamFactor:
         assert one_way.occam_factor < symmetric.occam_factor - 5
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(
     counts=arrays(np.float64, (4, 4), elements=st.floats(0, 1e5)),
     rates=st.sampled_from(STRENGTHS),

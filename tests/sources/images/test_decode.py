@@ -131,7 +131,7 @@ def test_a_large_jpeg_is_decoded_small_enough_and_no_smaller() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_damaged_bytes_are_an_image_or_a_sentence(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP"]))
     content = bytearray(encoded(Image.fromarray(SMOOTH), kind))

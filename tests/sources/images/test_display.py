@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PIL import Image
@@ -71,7 +71,6 @@ def test_values_that_are_not_finite_are_black(value: float) -> None:
     assert between == (0.0, 1.0) and stretched(image, between).tolist() == [[0, 0, 255]]
 
 
-@settings(deadline=None)
 @given(
     image=hnp.arrays(
         np.uint8,

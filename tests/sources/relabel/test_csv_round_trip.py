@@ -73,7 +73,7 @@ def tables(draw: Any) -> tuple[bytes, str, dict[int, str], int]:
     return bom + text.encode(), delimiter, changes, place
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(example=tables())
 def test_any_file(
     example: tuple[bytes, str, dict[int, str], int], tmp_path_factory: pytest.TempPathFactory

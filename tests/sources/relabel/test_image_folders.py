@@ -53,7 +53,7 @@ def test_images_move_and_come_back(tmp_path: Path) -> None:
     assert contents(root) == before and sorted(os.listdir(root)) == ["a", "b", "c"]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_any_moves_interrupted_anywhere(data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     root = folder_at(tmp_path_factory.mktemp("folder"))

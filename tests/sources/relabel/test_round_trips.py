@@ -97,7 +97,7 @@ WRITERS: dict[str, Callable[[Path, pa.Table], None]] = {
 }
 
 
-@settings(deadline=None, max_examples=36)
+@settings(max_examples=36)
 @given(
     name=st.sampled_from(sorted(WRITERS)),
     kind=st.sampled_from(["int", "bool", "text", "large", "dictionary", "view"]),
@@ -187,7 +187,7 @@ def test_labels_that_do_not_fit_the_column(tmp_path: Path) -> None:
 # Arrays.
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     labels=st.sampled_from(
         [CODES, CODES.astype("i1"), CODES == 0, TEXTS, TEXTS.astype("U9"), TEXTS.astype("S"), CODES.astype(">f4")]

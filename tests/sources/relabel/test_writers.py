@@ -126,7 +126,7 @@ def update_of(rows: list[int], before: list[Any], after: list[Any]) -> LabelUpda
     return LabelUpdate(np.array(rows, dtype=np.int64), np.array(rows), np.array(before), np.array(after))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     labels=st.lists(st.sampled_from(["a", "bb", "c"]), min_size=1, max_size=12),
     cuts=st.lists(st.integers(0, 12), max_size=3),
@@ -169,7 +169,7 @@ SPELLINGS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(cells=SPELLINGS, types=st.lists(st.sampled_from(["<U3", "|S5"]), max_size=2))
 def test_a_saved_log_is_the_same_when_it_is_loaded(
     cells: dict[tuple[Any, Any], str], types: list[str], tmp_path_factory: pytest.TempPathFactory

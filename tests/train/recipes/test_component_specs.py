@@ -23,7 +23,7 @@ VALUES = st.recursive(
 OPTIONS = st.dictionaries(TEXT, VALUES, max_size=4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(name=TEXT, options=OPTIONS)
 def test_a_component_survives_json(name: str, options: dict[str, Any]) -> None:
     spec = ComponentSpec(name, options)

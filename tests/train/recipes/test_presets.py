@@ -25,7 +25,7 @@ def test_what_a_preset_names_exists(name: str) -> None:
     assert all(milestone < preset.epochs for milestone in preset.optimiser.milestones)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(name=st.sampled_from(sorted(PRESETS)), epochs=st.integers(2, 400))
 def test_other_lengths_scale_the_schedule_and_nothing_else(name: str, epochs: int) -> None:
     preset, resolved = PRESETS[name], resolve_preset(name, warm_up=1, epochs=epochs)
@@ -70,7 +70,7 @@ def test_no_settings_and_settings_as_they_are_leave_a_recipe_alone(name: str) ->
     assert with_settings(original, unchanged) == original
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(name=st.sampled_from(sorted(RECIPES)), lr=st.floats(1e-5, 1), stage=st.integers(1, 2))
 def test_a_setting_of_one_stage_leaves_the_others_alone(name: str, lr: float, stage: int) -> None:
     original = recipe(name)
@@ -85,7 +85,7 @@ def test_a_setting_of_one_stage_leaves_the_others_alone(name: str, lr: float, st
     assert changed.optimiser == original.optimiser
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(name=st.sampled_from(sorted(RECIPES)), epochs=st.integers(4, 300))
 def test_a_recipe_of_another_length_has_that_length_and_its_stages(name: str, epochs: int) -> None:
     original = recipe(name)

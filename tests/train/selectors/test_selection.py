@@ -39,7 +39,7 @@ def assert_equal(left: Selection, right: Selection) -> None:
         assert a is None or (np.array_equal(a, b) and a.dtype == b.dtype), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(selection=selections(), extra=st.integers(0, 10), seed=st.integers(0, 99))
 def test_an_expanded_selection_is_the_old_one_on_its_rows_and_unused_elsewhere(
     selection: Selection, extra: int, seed: int
@@ -58,7 +58,7 @@ def test_an_expanded_selection_is_the_old_one_on_its_rows_and_unused_elsewhere(
     assert whole.keep.sum() == selection.keep.sum()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(selection=selections(), seed=st.integers(0, 99))
 def test_confirmed_labels_are_kept_with_full_weight_and_others_stay(selection: Selection, seed: int) -> None:
     trusted, codes = masks(selection, seed)
@@ -78,7 +78,7 @@ def test_confirmed_labels_are_kept_with_full_weight_and_others_stay(selection: S
         assert not (result.rest & result.keep).any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(selection=selections(), seed=st.integers(0, 99))
 def test_confirming_twice_is_confirming_once_and_confirming_none_changes_nothing(
     selection: Selection, seed: int
@@ -89,7 +89,7 @@ def test_confirming_twice_is_confirming_once_and_confirming_none_changes_nothing
     assert_equal(selection.with_trusted(np.zeros(len(selection), dtype=bool), codes), selection)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(selection=selections(), seed=st.integers(0, 99))
 def test_confirming_before_or_after_the_expansion_is_the_same_inside_the_subset(
     selection: Selection, seed: int
@@ -103,7 +103,7 @@ def test_confirming_before_or_after_the_expansion_is_the_same_inside_the_subset(
     assert_equal(before, after)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(selection=selections())
 def test_rows_and_fraction_agree_with_the_mask(selection: Selection) -> None:
     assert selection.rows.tolist() == [row for row, kept in enumerate(selection.keep) if kept]

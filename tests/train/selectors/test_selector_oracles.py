@@ -47,7 +47,7 @@ def test_a_selection_is_the_verdict_of_the_detector_fitted_to_the_kept_samples(n
     assert np.array_equal(selection.verdict.suggested, verdict.suggested)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(n=st.integers(1, 40), rate=st.floats(0, 0.95), ramp=st.integers(1, 8), epoch=st.integers(1, 12))
 def test_the_picks_have_no_larger_loss_than_what_is_dropped(n: int, rate: float, ramp: int, epoch: int) -> None:
     selector = SmallestLosses(rate, ramp)
@@ -62,7 +62,7 @@ def test_the_picks_have_no_larger_loss_than_what_is_dropped(n: int, rate: float,
     assert selector.dropped_fraction(epoch) <= selector.dropped_fraction(epoch + 1) + 1e-12
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(n=st.integers(1, 30), seed=st.integers(0, 99), epoch=st.integers(1, 9))
 def test_disputed_samples_are_those_with_different_predictions(n: int, seed: int, epoch: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -79,7 +79,7 @@ def test_disputed_samples_are_those_with_different_predictions(n: int, seed: int
         assert all(mask.all() for mask in picks)  # batch 0 is early in every epoch
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
 def test_scaled_losses_lie_between_0_and_1_in_the_same_order(values: list[float]) -> None:
     losses = np.array(values)
@@ -88,7 +88,7 @@ def test_scaled_losses_lie_between_0_and_1_in_the_same_order(values: list[float]
     assert (np.diff(scaled[np.argsort(losses)]) >= 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 20), k=st.integers(2, 5), seed=st.integers(0, 99))
 def test_mixed_targets_are_distributions_by_a_slow_loop(n: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
