@@ -42,8 +42,8 @@ def main() -> int:
 
 def _attack(name: str, folder: Path, options: argparse.Namespace, table: Table) -> None:
     kind = KINDS[name]
-    wanted = tuple(f"{prefix}/" for prefix in options.only.split(",")) if options.only else ("",)
-    cases = [case for case in kind.cases(folder, options.scale, options.seed) if case.id.startswith(wanted)]
+    prefixes = tuple(f"{prefix}/" for prefix in options.only.split(",")) if options.only else ("",)
+    cases = [case for case in kind.cases(folder, options.scale, options.seed) if case.id.startswith(prefixes)]
     cases = [case for case in cases if options.case in (None, case.id)]
     if not cases:
         return

@@ -111,8 +111,8 @@ def annotators(folder: Path) -> Case:
     rng, n = np.random.default_rng(0), len(known)
     raters: dict[str, list[str | None]] = {}
     for name, skill in {"rater_a": 0.92, "rater_b": 0.85, "rater_c": 0.5}.items():
-        said = np.where(rng.random(n) < skill, right[known], rng.choice(_GRAPES, n))
-        raters[name] = [str(label) if rng.random() < 0.85 else None for label in said]
+        labels = np.where(rng.random(n) < skill, right[known], rng.choice(_GRAPES, n))
+        raters[name] = [str(label) if rng.random() < 0.85 else None for label in labels]
     raters["rater_a"] = [a or str(r) for a, r in zip(raters["rater_a"], right[known], strict=True)]
     ids = [f"w{row}" for row in known]
     _write_csv(folder / "wines.csv", {"id": ids, **_take(columns, known), **raters})
@@ -227,9 +227,9 @@ def _sentences(most: int) -> tuple[list[str], Array]:
         of_subject: dict[str, str] = {}
         for module in map(importlib.import_module, names):
             for owner in [module, *(kind for _, kind in inspect.getmembers(module, inspect.isclass))]:
-                for name, thing in inspect.getmembers(owner):
-                    first = (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
-                    if not name.startswith("_") and callable(thing) and 40 <= len(first) <= 300:
+                for name, member in inspect.getmembers(owner):
+                    first = (inspect.getdoc(member) or "").split("\n\n")[0].replace("\n", " ")
+                    if not name.startswith("_") and callable(member) and 40 <= len(first) <= 300:
                         of_subject.setdefault(first, subject)
         sentences |= dict(list(of_subject.items())[:most])
     return list(sentences), np.array(list(sentences.values()))

@@ -73,14 +73,14 @@ class Program:
         watchdog = threading.Timer(LINK_TIMEOUT, served.kill)
         watchdog.start()
         try:
-            said = ""
+            printed = ""
             for line in served.stdout:
-                said += line
+                printed += line
                 link = _LINK.search(line)
                 if link is not None:
                     break
             else:
-                raise Broken(f"`eigenclean review {run}` gave no link: {said.strip()}")
+                raise Broken(f"`eigenclean review {run}` gave no link: {printed.strip()}")
             watchdog.cancel()
             yield link[0]
             served.send_signal(signal.SIGINT)  # as Ctrl-C does
@@ -96,11 +96,11 @@ class Program:
         return {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "EIGENCLEAN_CACHE": str(self.folder / ".features")}
 
 
-def next_command(said: str) -> str:
+def next_command(printed: str) -> str:
     """The command after "Next:", without the name of the program.
 
     >>> next_command("5 of 178 labels look wrong\\nNext: eigenclean review run\\n")
     'review run'
     """
-    commands = re.findall(r"^Next: eigenclean (.*)$", said, flags=re.MULTILINE)
+    commands = re.findall(r"^Next: eigenclean (.*)$", printed, flags=re.MULTILINE)
     return commands[-1].strip() if commands else ""

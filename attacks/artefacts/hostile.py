@@ -1,6 +1,5 @@
 """What every attack plants: code that leaves a mark, pickles that run it, and files outside that must stay."""
 
-import shutil
 from pathlib import Path
 
 from attacks import seeds, table_seeds
@@ -53,8 +52,3 @@ def evil_pickles(root: Path) -> dict[str, bytes]:
         "extension": b"\x82\x01.",
         "numpy-load": b"cnumpy\nload\n(S'" + str(root / "outside" / "secret.txt").encode() + b"'\ntR.",
     }
-
-
-def copy_seed(seeds_root: Path, name: str, work: Path) -> None:
-    """A valid input to spoil."""
-    shutil.copytree(seeds_root / name, work, symlinks=True)

@@ -36,8 +36,8 @@ FAMILIES: dict[str, Callable[[], Iterator[Attack]]] = {
 def prepare(root: Path, names: set[str]) -> None:
     """Write the valid inputs that the attacks of these families spoil."""
     builders = {target.name: target.build for target in TARGETS} | {"image-run": write_image_run}
-    wanted = {valid for family in names for _, valid, _ in FAMILIES[family]()}
-    for name in sorted(wanted):
+    inputs = {valid for family in names for _, valid, _ in FAMILIES[family]()}
+    for name in sorted(inputs):
         (root / name).mkdir(parents=True)
         in_child_or_fail(partial(builders[name], root / name), f"artefacts: valid input {name}")
 

@@ -161,8 +161,8 @@ def _model(folder: Path) -> list[Action]:
 
         return RobustClassifier.load(folder / "model").predict(table_seeds.numbers()[0])
 
-    again = ["train", str(folder / "data.npz"), "--out", str(folder / "model"), "--resume", *seeds.TRAINING]
-    return [load, load, again, ["score", str(folder / "model"), "--truth", str(folder / "data.npz")]]
+    resume = ["train", str(folder / "data.npz"), "--out", str(folder / "model"), "--resume", *seeds.TRAINING]
+    return [load, load, resume, ["score", str(folder / "model"), "--truth", str(folder / "data.npz")]]
 
 
 def _probe(folder: Path) -> list[Action]:

@@ -20,7 +20,7 @@ class PatchFile(Scenario):
 
     name = "patch"
     file = "data.csv"
-    verb, back = "apply", "revert"
+    verb, inverse = "apply", "revert"
 
     def build(self, folder: Path) -> None:
         """The data and a patch."""
@@ -48,9 +48,9 @@ class PatchFile(Scenario):
         yield from run_again(self.command(folder, self.verb), folder)
         if (folder / self.file).read_bytes() != after:
             yield "after a second try the file is not the new one"
-        yield from run_again(self.command(folder, self.back), folder)
+        yield from run_again(self.command(folder, self.inverse), folder)
         if (folder / self.file).read_bytes() != before:
-            yield f"{self.back} does not restore the bytes"
+            yield f"{self.inverse} does not restore the bytes"
 
     def states(self, folder: Path, done: Path) -> tuple[bytes, bytes]:
         """The bytes before and after the work."""
@@ -102,7 +102,7 @@ class RevertFile(PatchFile):
 
     name = "patch-revert"
     kills = 20
-    verb, back = "revert", "apply"
+    verb, inverse = "revert", "apply"
 
     def build(self, folder: Path) -> None:
         """The data with the patch applied."""
@@ -115,7 +115,7 @@ class PatchImages(Scenario):
     """`patch apply --in-place` to class folders: images move one after the other."""
 
     name = "patch-images"
-    verb, back = "apply", "revert"
+    verb, inverse = "apply", "revert"
 
     def build(self, folder: Path) -> None:
         """Images, of which some have the same name in both folders, and a patch that moves five."""
@@ -146,16 +146,16 @@ class PatchImages(Scenario):
         yield from run_again(self.command(folder, self.verb), folder)
         if _images(folder / "images") != _images(done / "images"):
             yield "after a second try the images are not where they should be"
-        yield from run_again(self.command(folder, self.back), folder)
+        yield from run_again(self.command(folder, self.inverse), folder)
         if _images(folder / "images") != original:
-            yield f"{self.back} does not bring every image back"
+            yield f"{self.inverse} does not bring every image back"
 
 
 class RevertImages(PatchImages):
     """`patch revert --in-place` of class folders."""
 
     name = "patch-images-revert"
-    verb, back = "revert", "apply"
+    verb, inverse = "revert", "apply"
     kills = 20
 
     def build(self, folder: Path) -> None:

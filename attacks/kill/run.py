@@ -66,5 +66,5 @@ def cases(root: Path, scale: float, seed: int = 0) -> list[Case]:
 
 def _spread(n: int, scale: float) -> list[int]:
     """Numbers below ``n``, evenly spread."""
-    wanted = max(1, round(n * scale))
-    return list(range(wanted)) if wanted >= n else [i * n // wanted for i in range(wanted)]
+    n_wanted = max(1, round(n * scale))
+    return list(range(n_wanted)) if n_wanted >= n else [i * n // n_wanted for i in range(n_wanted)]

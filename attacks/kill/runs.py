@@ -45,9 +45,9 @@ class Detect(Scenario):
         hashes = {data_hash(folder / name): name for name in (OLD, NEW)}
         yield from _readers(folder, hashes)
         yield from run_again(self.command(folder), folder)
-        seen = set(_files(folder / "run", hashes).values())
-        if seen != {NEW}:
-            yield f"after a second try the files are of {_named(seen)}"
+        data_sets = set(_files(folder / "run", hashes).values())
+        if data_sets != {NEW}:
+            yield f"after a second try the files are of {_named(data_sets)}"
 
 
 class Stream(Detect):
@@ -105,10 +105,10 @@ def _readers(folder: Path, hashes: dict[str, str]) -> Iterable[str]:
     except EigencleanError:
         pass  # refusing is allowed
     else:
-        about = {hashes.get(review.data_hash, "?"), _of_verdict(review.suspects.verdict)}
+        data_sets = {hashes.get(review.data_hash, "?"), _of_verdict(review.suspects.verdict)}
         review.close()
-        if len(about) > 1:
-            yield f"review shows a verdict and a summary of {_named(about)}"
+        if len(data_sets) > 1:
+            yield f"review shows a verdict and a summary of {_named(data_sets)}"
     for arguments in (
         ["check", str(run_folder)],
         ["export", str(run_folder), "--to", "csv", "--out", f"{folder}/x.csv"],
@@ -119,23 +119,23 @@ def _readers(folder: Path, hashes: dict[str, str]) -> Iterable[str]:
         Verdict.load(run_folder)
     except EigencleanError:
         return
-    seen = _files(run_folder, hashes)
-    if len(set(seen.values())) > 1:
-        yield f"readers accept a mixture: {seen}"
+    data_sets = _files(run_folder, hashes)
+    if len(set(data_sets.values())) > 1:
+        yield f"readers accept a mixture: {data_sets}"
 
 
 def _files(run_folder: Path, hashes: dict[str, str]) -> dict[str, str]:
     """For every file of a run, the data set that it is about."""
-    seen = {}
+    data_sets = {}
     if (run_folder / "verdict.parquet").exists():
-        seen["verdict.parquet"] = _of_verdict(Verdict.load(run_folder))
+        data_sets["verdict.parquet"] = _of_verdict(Verdict.load(run_folder))
     for name, find in (("summary.json", _of_summary), ("report.json", _of_report)):
         if (run_folder / name).exists():
-            seen[name] = hashes.get(find(json.loads((run_folder / name).read_text(encoding="utf-8"))), "?")
+            data_sets[name] = hashes.get(find(json.loads((run_folder / name).read_text(encoding="utf-8"))), "?")
     if (run_folder / "report.html").exists():
         page = (run_folder / "report.html").read_text(encoding="utf-8")
-        seen["report.html"] = next((name for digest, name in hashes.items() if digest in page), "?")
-    return seen
+        data_sets["report.html"] = next((name for digest, name in hashes.items() if digest in page), "?")
+    return data_sets
 
 
 def _of_summary(record: Any) -> Any:
@@ -151,8 +151,8 @@ def _of_verdict(verdict: Verdict) -> str:
     return NEW if int(verdict.labels.min()) >= NEW_LABELS else OLD
 
 
-def _named(about: set[str]) -> str:
-    return " and ".join(sorted(about)) or "nothing"
+def _named(data_sets: set[str]) -> str:
+    return " and ".join(sorted(data_sets)) or "nothing"
 
 
 def _use_threads() -> None:
@@ -160,7 +160,7 @@ def _use_threads() -> None:
     real = distributed.LocalCluster
 
     def threads(**options: Any) -> Any:
-        wanted = {name: value for name, value in options.items() if name not in ("n_workers", "host")}
-        return real(n_workers=1, processes=False, **wanted)
+        cluster_options = {name: value for name, value in options.items() if name not in ("n_workers", "host")}
+        return real(n_workers=1, processes=False, **cluster_options)
 
     distributed.LocalCluster = threads

@@ -127,8 +127,8 @@ def run_again(arguments: Sequence[str], folder: Path) -> list[str]:
     """Run a command that must succeed and leave no temporary files in ``folder``."""
     outcome = execute(list(arguments))
     problems = [] if outcome.code == 0 else [f"again: exit code {outcome.code}, {outcome.err.strip()[-300:]}"]
-    left = leftovers(snapshot(folder))
-    return problems + ([f"temporary files stay: {', '.join(left)}"] if left else [])
+    leftover_files = leftovers(snapshot(folder))
+    return problems + ([f"temporary files stay: {', '.join(leftover_files)}"] if leftover_files else [])
 
 
 def differences(a: Path, b: Path) -> list[str]:

@@ -35,8 +35,8 @@ class Train(Scenario):
     def check(self, folder: Path, done: Path) -> Iterable[str]:
         """A model that can be loaded is whole; the resumed training equals one that was never killed."""
         expected = outcome(done / "model")
-        seen = _loaded(folder / "model")
-        if seen is not None and seen != _loaded(done / "model"):
+        actual = _loaded(folder / "model")
+        if actual is not None and actual != _loaded(done / "model"):
             yield "a model can be loaded that is not the one that was trained"
         yield from run_again([*self.command(folder), "--resume"], folder)
         yield from _unequal(outcome(folder / "model"), expected)
@@ -82,8 +82,8 @@ def outcome(model: Path) -> dict[str, Any]:
     }
 
 
-def _unequal(seen: dict[str, Any], expected: dict[str, Any]) -> Iterable[str]:
-    unequal = [name for name in expected if seen.get(name) != expected[name]]
+def _unequal(actual: dict[str, Any], expected: dict[str, Any]) -> Iterable[str]:
+    unequal = [name for name in expected if actual.get(name) != expected[name]]
     if unequal:
         yield f"after a second try the {' and '.join(unequal)} differ from a training that was not killed"
 

@@ -151,11 +151,11 @@ def check_class_sizes(counts: Array, *, by: str) -> None:
     eigenclean.errors.TooFewSamples: FINE: 10000 of 10000 labels are the only one of their class, so that there is
     nothing to compare them with; are the labels ids?
     """
-    n, alone = int(counts.sum()), int((counts == 1).sum())
-    if n >= _MIN_ROWS_OF_IDS and alone > _MAX_SHARE_ALONE * n:
+    n, n_singletons = int(counts.sum()), int((counts == 1).sum())
+    if n >= _MIN_ROWS_OF_IDS and n_singletons > _MAX_SHARE_ALONE * n:
         raise TooFewSamples(
-            f"{by}: {alone} of {n} labels are the only one of their class, so that there is nothing to compare "
-            "them with; are the labels ids?"
+            f"{by}: {n_singletons} of {n} labels are the only one of their class, so that there is nothing to "
+            "compare them with; are the labels ids?"
         )
 
 

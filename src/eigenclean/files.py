@@ -133,9 +133,9 @@ def sweep(folder: str | os.PathLike[str], *names: str) -> None:
 
     With ``names`` only those of files of these names are deleted: beside a user's data, others may be theirs.
     """
-    of = "|".join(map(re.escape, names)) or ".+"
+    stems = "|".join(map(re.escape, names)) or ".+"
     for path in Path(folder).glob(".*.tmp"):
-        match = re.fullmatch(rf"\.(?:{of})\.(\d+)\.[0-9a-z_]+\.tmp", path.name, re.DOTALL)
+        match = re.fullmatch(rf"\.(?:{stems})\.(\d+)\.[0-9a-z_]+\.tmp", path.name, re.DOTALL)
         if match and not _is_alive(int(match[1])):
             remove(path)
 

@@ -57,8 +57,12 @@ def top_eigenpair(rows: Array, weights: Array | None = None) -> tuple[float, Flo
 
     # The mean is nearly the first eigenvector of uncentred data, and that of some rows is nearly the mean: a start
     # that saves most of the rounds.
-    some = slice(0, start_rows(d, rows.dtype))
-    start = rows[some].sum(axis=0) if weights is None else weights[some].astype(rows.dtype) @ rows[some]
+    first_rows = slice(0, start_rows(d, rows.dtype))
+    start = (
+        rows[first_rows].sum(axis=0)
+        if weights is None
+        else weights[first_rows].astype(rows.dtype) @ rows[first_rows]
+    )
     return _lanczos(multiply, start)
 
 
@@ -126,7 +130,7 @@ class ClassMoments:
 
     @classmethod
     def none(cls, classes: Array, d: int) -> "ClassMoments":
-        """Those of no rows at all."""
+        """Moments of no rows at all."""
         k = len(classes)
         return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)))
 
@@ -169,8 +173,10 @@ class ClassMoments:
         if (rest.counts < -1e-6).any():
             odd = rest.classes[int(np.argmin(rest.counts))].item()
             raise InvalidData(f"moments: more samples of class {odd!r} are taken out than there are")
-        kept = rest.counts > 1e-6
-        return ClassMoments(rest.classes[kept], rest.counts[kept], rest.sums[kept], rest.seconds[kept])
+        is_present = rest.counts > 1e-6
+        return ClassMoments(
+            rest.classes[is_present], rest.counts[is_present], rest.sums[is_present], rest.seconds[is_present]
+        )
 
     def _combine(self, other: "ClassMoments", sign: float) -> "ClassMoments":
         if self.n_features != other.n_features:
@@ -191,10 +197,10 @@ class ClassMoments:
             np.zeros((len(classes), self.n_features, self.n_features)),
         )
         for moments, factor in ((self, 1.0), (other, sign)):
-            at = np.searchsorted(classes, moments.classes)
-            total.counts[at] += factor * moments.counts
-            total.sums[at] += factor * moments.sums
-            total.seconds[at] += factor * moments.seconds
+            positions = np.searchsorted(classes, moments.classes)
+            total.counts[positions] += factor * moments.counts
+            total.sums[positions] += factor * moments.sums
+            total.seconds[positions] += factor * moments.seconds
         return total
 
 

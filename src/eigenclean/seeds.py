@@ -18,8 +18,8 @@ def tagged_generator(random_state: Any, tag: str) -> np.random.Generator:
             as it is, because its owner decides what it is for.
         tag: what is drawn.
 
-    >>> own, ours = np.random.default_rng(0), tagged_generator(0, "noise")
-    >>> own.integers(1000) == ours.integers(1000)
+    >>> untagged, tagged = np.random.default_rng(0), tagged_generator(0, "noise")
+    >>> untagged.integers(1000) == tagged.integers(1000)
     np.False_
     >>> int(tagged_generator(0, "noise").integers(1000)) == int(tagged_generator(0, "noise").integers(1000))
     True

@@ -37,7 +37,9 @@ OLD_WORDS = {
 # Classes of that vocabulary; the words themselves are common.
 OLD_CLASSES = {"Fit", "Learned", "Line", "Look", "Part", "Passes", "Pictures", "Shown", "Turn", "Way"}
 # Names of variables that say nothing about what they hold.
-EMPTY_NAMES = {"one", "own", "found", "made", "part"}
+EMPTY_NAMES = {
+    "alone", "apart", "beside", "far", "found", "here", "made", "one", "own", "part", "said", "thing", "together",
+}  # fmt: skip
 
 
 @cache

@@ -43,12 +43,14 @@ def test_the_page_shows_who_said_what(
     rows = pq.read_table(judged_run / FILE).to_pylist()
     for position in range(min(5, len(review.suspects))):
         expected = [(row["annotator"], row["label"]) for row in rows if row["id"] == review.suspects.ids[position]]
-        assert [(each["annotator"], each["label"]) for each in review.items([position])[0]["said"]] == expected
+        assert [
+            (each["annotator"], each["label"]) for each in review.items([position])[0]["annotations"]
+        ] == expected
     page = open_page(serving(review).guard.link).page
-    said = page.locator(".said li")
-    expect(said).to_have_count(3)
-    expect(said.last).to_contain_text("rater_<b>")
-    assert page.locator(".said img, .said b b").count() == 0
+    labels = page.locator(".annotations li")
+    expect(labels).to_have_count(3)
+    expect(labels.last).to_contain_text("rater_<b>")
+    assert page.locator(".annotations img, .annotations b b").count() == 0
     review.close()
 
 
@@ -60,6 +62,6 @@ def test_a_file_that_cannot_be_read_is_a_note(judged_run: Path, tmp_path: Path, 
     else:
         (run / FILE).write_bytes(content)
     review = Review.open(run)
-    assert dict(review.said) == {}
+    assert dict(review.annotations) == {}
     assert (content is None) or any("Who said what cannot be shown" in note for note in review.notes)
     review.close()

@@ -188,7 +188,7 @@ def test_the_button_judges_again_and_loads_the_page_anew(review: Review, open_pa
 
     with listen(0) as listening:
         port = listening.getsockname()[1]
-        guard = Guard(make_app(review, reviewer="Ada", again=slowly), port=port, announce=lambda link: None)
+        guard = Guard(make_app(review, reviewer="Ada", judge_again=slowly), port=port, announce=lambda link: None)
         server = make_server(guard)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

@@ -54,8 +54,8 @@ USER_ERROR = 2
 _LONGEST = 1000  # characters of a sentence: a label in it may be a whole document
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked_for: bool) -> None:
+    if is_asked_for:
         typer.echo(f"eigenclean {__version__}")
         raise typer.Exit()
 
@@ -115,9 +115,9 @@ def _escape_unprintable() -> None:
 
 def _usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
-    where = "eigenclean" if context is None else context.command_path
+    command = "eigenclean" if context is None else context.command_path
     sentence = error.format_message().rstrip(".")
-    return f"{sentence}; see `{where} --help`"
+    return f"{sentence}; see `{command} --help`"
 
 
 def _say(sentence: str) -> None:

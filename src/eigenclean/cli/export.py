@@ -87,9 +87,9 @@ def _export_model(run: Path, to: str, out: Path, rows: str | None, as_json: bool
         return
     say(f"the model is in {exported.file}, with its classes and inputs in about.json and README.md beside it")
     if exported.difference is not None:
-        drawn = "" if exported.real_rows else "random "
+        row_kind = "" if exported.real_rows else "random "
         say(
-            f"checked on {exported.n_checked} {drawn}rows: probabilities differ from those of the run by at most "
-            f"{exported.difference:.0e}"
+            f"checked on {exported.n_checked} {row_kind}rows: probabilities differ from those of the run by at "
+            f"most {exported.difference:.0e}"
         )
     say_next("eigenclean", "predict", run, "SOURCE", "--out", "predictions.csv")

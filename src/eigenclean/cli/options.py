@@ -164,14 +164,14 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class TextTableOptions(TableOptions):
-    """The same for tables that may have texts."""
+    """Options of tables that may have texts."""
 
     text_column: TextColumn = None
 
 
 @dataclass(frozen=True)
 class RawTableOptions(TextTableOptions):
-    """The same for tables that may have texts or images."""
+    """Options of tables that may have texts or images."""
 
     image_column: ImageColumn = None
     image_root: ImageRoot = None
@@ -179,7 +179,7 @@ class RawTableOptions(TextTableOptions):
 
 @dataclass(frozen=True)
 class AnnotatedTableOptions(RawTableOptions):
-    """The same for tables with labels by several annotators."""
+    """Options of tables that may have labels by several annotators."""
 
     annotator_columns: AnnotatorColumns = None
     annotator_column: AnnotatorColumn = None
@@ -187,7 +187,7 @@ class AnnotatedTableOptions(RawTableOptions):
 
 @dataclass(frozen=True)
 class GroupedTableOptions(AnnotatedTableOptions):
-    """The same for tables in which rows belong together."""
+    """Options of tables that may have groups of rows."""
 
     group_column: GroupColumn = None
 

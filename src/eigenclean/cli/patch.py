@@ -76,16 +76,16 @@ def apply(
         return
     _say_labels(result, "label{s} corrected")
     if result["dropped"]:
-        kept = f"; what was there before is in {result['kept_in']}" if result["kept_in"] else ""
-        say(f"{_samples(result['dropped'])} taken out{kept}")
+        backup = f"; what was there before is in {result['kept_in']}" if result["kept_in"] else ""
+        say(f"{_samples(result['dropped'])} taken out{backup}")
         if is_counted(data.ids):
             mention("note: rows have no ids but their numbers, so that later rows have other ids now")
     elif result["dropped_before"]:
         say(f"{_samples(result['dropped_before'])} had been taken out already")
-    left = result["remove"] - result["dropped"] - result["dropped_before"]
-    if left:
-        what = "sample to remove is" if left == 1 else "samples to remove are"
-        say(f"{left} {what} still there: --drop-removed takes out what people removed")
+    n_remaining = result["remove"] - result["dropped"] - result["dropped_before"]
+    if n_remaining:
+        subject = "sample to remove is" if n_remaining == 1 else "samples to remove are"
+        say(f"{n_remaining} {subject} still there: --drop-removed takes out what people removed")
     _say_next_detect(source, out, columns)
 
 

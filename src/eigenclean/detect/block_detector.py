@@ -21,7 +21,7 @@ from eigenclean.progress import quiet
 
 @dataclass(frozen=True)
 class BlockScores:
-    """What a detector computes for rows in blocks.
+    """Scores of rows in blocks, and a function that suggests labels.
 
     Attributes:
         scores: the scores of the rows of each block.

@@ -49,16 +49,16 @@ class VerifiedLabels:
         A decision counts where the row has its old label, or the new one, when it was applied already. Ids and
         labels are compared as texts, as other files may hold them in other types.
 
-        >>> made = [("a", "keep", 1, None), ("b", "relabel", 1, 2), ("c", "keep", 9, None)]
-        >>> found = VerifiedLabels.match(np.array(["a", "b", "c"]), np.array([1, 1, 1]), made)
-        >>> found.labels, found.is_known, found.n_unmatched
+        >>> decisions = [("a", "keep", 1, None), ("b", "relabel", 1, 2), ("c", "keep", 9, None)]
+        >>> known = VerifiedLabels.match(np.array(["a", "b", "c"]), np.array([1, 1, 1]), decisions)
+        >>> known.labels, known.is_known, known.n_unmatched
         (array([1, 2, 1]), array([ True,  True, False]), 1)
         """
-        places = _places(ids, decisions)
+        row_of_id = _rows_by_id(ids, decisions)
         chosen: dict[int, tuple[str, Any]] = {}
         n_unmatched = 0
         for id, decision, old, new in decisions:
-            row = places.get(str(id), places.get(_moved(str(id), old, new)) if decision == RELABEL else None)
+            row = row_of_id.get(str(id), row_of_id.get(_moved(str(id), old, new)) if decision == RELABEL else None)
             known = {str(old), str(new)} if decision == RELABEL else {str(old)}
             if row is None or str(labels[row].item()) not in known:
                 n_unmatched += 1
@@ -82,26 +82,28 @@ class VerifiedLabels:
         return cls(right, is_known, is_removed, is_decided, n_unmatched, n_applied=n_applied)
 
     def take(self, rows: slice) -> "VerifiedLabels":
-        """The same for these rows alone."""
+        """The decisions about these rows alone."""
         return VerifiedLabels(self.labels[rows], self.is_known[rows], self.is_removed[rows], self.is_decided[rows])
 
     def codes(self, classes: Array) -> Array:
         """The known class of each row as an index of the sorted ``classes``; -1 where it is unknown or another."""
         names, numbers = encode_labels(self.labels)
-        places = np.searchsorted(classes, names)
-        same = classes[np.minimum(places, len(classes) - 1)] == names
-        codes = np.where(same, places, -1)[numbers]
+        codes_of_names = np.searchsorted(classes, names)
+        is_class = classes[np.minimum(codes_of_names, len(classes) - 1)] == names
+        codes = np.where(is_class, codes_of_names, -1)[numbers]
         return np.where(self.is_known, codes, -1)
 
 
-def _places(ids: Array, decisions: Sequence[tuple[Any, str, Any, Any]]) -> dict[str, int]:
+def _rows_by_id(ids: Array, decisions: Sequence[tuple[Any, str, Any, Any]]) -> dict[str, int]:
     """The rows of the ids that are decided about; there may be very many other rows."""
-    wanted = {str(id) for id, *_ in decisions}
-    wanted |= {_moved(str(id), old, new) for id, decision, old, new in decisions if decision == RELABEL}
-    places: dict[str, int] = {}
+    decided_ids = {str(id) for id, *_ in decisions}
+    decided_ids |= {_moved(str(id), old, new) for id, decision, old, new in decisions if decision == RELABEL}
+    row_of_id: dict[str, int] = {}
     for chunk in row_chunks(len(ids), 1, _CHUNK_ROWS):
-        places |= {str(id): row for row, id in enumerate(ids[chunk].tolist(), chunk.start) if str(id) in wanted}
-    return places
+        row_of_id |= {
+            str(id): row for row, id in enumerate(ids[chunk].tolist(), chunk.start) if str(id) in decided_ids
+        }
+    return row_of_id
 
 
 def _with_labels(labels: Array, corrected: Mapping[int, Any], *, by: str) -> Array:

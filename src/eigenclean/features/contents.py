@@ -129,8 +129,8 @@ def contents_of(source: Source, kind: str | None = None) -> Contents:
     available = [name for name, value in ((IMAGE, source.images), (TEXT, source.texts)) if value is not None]
     if not available or (kind is not None and kind not in available):
         has = " and ".join(f"{name}s" for name in available) or "neither images nor texts"
-        wanted = "images or texts" if kind is None else f"{kind}s"
-        raise InvalidData(f"{source.name}: there are no {wanted} to embed, it has {has}")
+        expected = "images or texts" if kind is None else f"{kind}s"
+        raise InvalidData(f"{source.name}: there are no {expected} to embed, it has {has}")
     if (kind or available[0]) == TEXT:
         return TextContents(source.texts)
     images = source.images

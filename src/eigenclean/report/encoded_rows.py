@@ -62,9 +62,9 @@ class EncodedRows:
         ``codes`` and ``flagged`` are those of all rows.
         """
         codes = codes[self.rows]
-        asked = Contributions(self.features, codes, ~flagged[self.rows], self._blocks, n_classes)
+        contributions = Contributions(self.features, codes, ~flagged[self.rows], self._blocks, n_classes)
         places = np.searchsorted(self.rows, listed).tolist()
-        typical = {code: asked.typical_row(code) for code in set(codes[places].tolist())}
+        typical = {code: contributions.typical_row(code) for code in set(codes[places].tolist())}
         return [
             [
                 {
@@ -75,7 +75,7 @@ class EncodedRows:
                 }
                 for column, effect in effects[:MAX_AGAINST]
             ]
-            for place, effects in zip(places, asked.against(places), strict=True)
+            for place, effects in zip(places, contributions.against(places), strict=True)
         ]
 
     def _value(self, column: int, place: int | None) -> str | None:

@@ -82,7 +82,7 @@ def publish(
         "version": __version__,
         "data_hash": source.data_hash() if data_hash is None else data_hash,
     }
-    page = shown = None
+    page = report_summary = None
     if report:
         facts_shown = {
             **run,
@@ -95,7 +95,7 @@ def publish(
             "decisions": (facts or {}).get("decisions"),
             "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
-        shown = summarize(
+        report_summary = summarize(
             verdict,
             features=_shown_features(source, is_read=written is None),
             images=source.images,
@@ -105,7 +105,7 @@ def publish(
             reliability=reliability,
             encoding=encoding,
         )
-        page = render(shown)
+        page = render(report_summary)
     made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
     entries = {
         "estimated_noise_rate_interval": list(verdict_interval(verdict)),
@@ -117,8 +117,8 @@ def publish(
     summary = verdict.summary(**entries)
     with publication(folder, removes=_OPTIONAL) as staging:
         write_verdict(verdict, staging, json_text(summary), csv=csv, written=written)
-        if page is not None and shown is not None:
-            write_text(report_data_path(staging / REPORT), report_data(shown))
+        if page is not None and report_summary is not None:
+            write_text(report_data_path(staging / REPORT), report_data(report_summary))
             write_text(staging / REPORT, page)
         if encoding is not None:
             encoding.save(staging / ENCODING)
@@ -128,7 +128,7 @@ def publish(
 
 
 def _next_command(folder: Path) -> str:
-    """What usually follows a run in which labels were flagged."""
+    """The command that usually follows a run in which labels were flagged."""
     return shlex.join(["eigenclean", "review", str(folder)])
 
 

@@ -45,14 +45,15 @@ def make_app(
     *,
     reviewer: str,
     commands: Sequence[str] | None = None,
-    again: Callable[[Review], Review] | None = None,
+    judge_again: Callable[[Review], Review] | None = None,
 ) -> ASGIApp:
     """The application; ``reviewer`` signs the decisions unless the page sends another name.
 
-    ``commands`` are what to type after an export. ``again`` judges the run anew with its decisions and opens it.
+    ``commands`` are what to type after an export. ``judge_again`` judges the run anew with its decisions and opens
+    it.
     """
     app = Starlette(
-        routes=_Endpoints(review, reviewer, commands, again).routes(),
+        routes=_Endpoints(review, reviewer, commands, judge_again).routes(),
         exception_handlers={HTTPException: _http_error, Exception: _internal_error},
     )
 
@@ -79,12 +80,12 @@ class _Endpoints:
         review: Review,
         reviewer: str,
         commands: Sequence[str] | None = None,
-        again: Callable[[Review], Review] | None = None,
+        judge_again: Callable[[Review], Review] | None = None,
     ) -> None:
         self._commands = commands
         self._reviewer = reviewer
         self._files = page_files()
-        self._again = None if again is None else JudgingAgain(lambda: self._show(again(self._review)))
+        self._again = None if judge_again is None else JudgingAgain(lambda: self._show(judge_again(self._review)))
         self._show(review)
 
     def _show(self, review: Review) -> None:

@@ -81,10 +81,10 @@ class Explanation:
 
     def strip(self, row: int) -> list[int] | None:
         """The features of a row, reduced to `STRIP_COLUMNS` bytes; None where none were kept."""
-        at = int(np.searchsorted(self.strip_rows, row))
-        if at == len(self.strip_rows) or self.strip_rows[at] != row:
+        position = int(np.searchsorted(self.strip_rows, row))
+        if position == len(self.strip_rows) or self.strip_rows[position] != row:
             return None
-        strip: list[int] = self.strips[at].tolist()
+        strip: list[int] = self.strips[position].tolist()
         return strip
 
 
@@ -148,10 +148,10 @@ def _alignments(
     alignment = np.zeros((len(given), m), dtype=np.float32)
     for chunk in row_chunks(len(given), 8 * sum(eigenvectors.shape)):
         cosines = np.abs(unit_features(chunk) @ eigenvectors.T)
-        at = np.arange(len(cosines))
+        all_rows = np.arange(len(cosines))
         priority = cosines.copy()  # values above 1 put the given class first and the suggested one second
-        priority[at, np.where(suggested[chunk] < 0, given[chunk], suggested[chunk])] = 2.0
-        priority[at, given[chunk]] = 3.0
+        priority[all_rows, np.where(suggested[chunk] < 0, given[chunk], suggested[chunk])] = 2.0
+        priority[all_rows, given[chunk]] = 3.0
         best = np.argsort(-priority, axis=1, kind="stable")[:, :m]
         classes[chunk], alignment[chunk] = best, np.take_along_axis(cosines, best, axis=1)
     return classes, alignment

@@ -14,7 +14,7 @@ _TIMEOUT = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may take.
+    """Limits on time, connections and headers of one client.
 
     Attributes:
         request: seconds until a request must have arrived, headers and body, counted from its first byte, or from

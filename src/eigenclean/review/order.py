@@ -39,28 +39,28 @@ def ordered_rows(verdict: Verdict, order: str = WORST, *, seed: int = 0) -> Ints
     p = np.nan_to_num(np.asarray(verdict.p_clean, dtype=np.float64), nan=0.5)
     n_others = max(_MIN_OTHERS, len(worst))
     by_doubt = np.lexsort((verdict.rank, np.abs(p - 0.5).round(12)))
-    drawn = tagged_generator(seed, "review order").permutation(len(p))
+    random_order = tagged_generator(seed, "review order").permutation(len(p))
     if order == INFORMATIVE:
         others = by_doubt[~verdict.flagged[by_doubt]][:n_others]
-        wanted = np.zeros(len(p), dtype=bool)
-        wanted[worst] = wanted[others] = True
-        return by_doubt[wanted[by_doubt]]
+        is_chosen = np.zeros(len(p), dtype=bool)
+        is_chosen[worst] = is_chosen[others] = True
+        return by_doubt[is_chosen[by_doubt]]
     if order == RANDOM:
-        sample = drawn[:n_others]
+        sample = random_order[:n_others]
         return np.concatenate([sample, worst[~np.isin(worst, sample)]])
-    return _mixed({WORST: worst, INFORMATIVE: by_doubt, RANDOM: drawn})
+    return _mixed({WORST: worst, INFORMATIVE: by_doubt, RANDOM: random_order})
 
 
 def _mixed(orders: dict[str, Ints]) -> Ints:
     """Rows taken from each order in turn, each once, until the flagged ones are all there."""
     waiting = {name: iter(rows.tolist()) for name, rows in orders.items()}
     chosen: dict[int, None] = {}
-    left = set(orders[WORST].tolist())
+    not_yet_chosen = set(orders[WORST].tolist())
     number = 0
-    while left:
+    while not_yet_chosen:
         row = next((row for row in waiting[_PATTERN[number % len(_PATTERN)]] if row not in chosen), None)
         number += 1
         if row is not None:
             chosen[row] = None
-            left.discard(row)
+            not_yet_chosen.discard(row)
     return np.array(list(chosen), dtype=np.int64)

@@ -57,7 +57,7 @@ class Review:
         are_folders: whether labels are names of folders, so that not every text can be one.
         data: the source, with the features that were judged as far as they can be had.
         n_known: how many decisions of this review the verdict knows already.
-        said: by position, the labels of several annotators.
+        annotations: by position, the labels of several annotators.
     """
 
     folder: Path
@@ -73,7 +73,7 @@ class Review:
     are_folders: bool = False
     data: Source | None = None
     n_known: int = 0
-    said: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
+    annotations: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
     pictures = RenamedAttribute("images")
     why = RenamedAttribute("explanation")
@@ -111,7 +111,7 @@ class Review:
             choices=choices,
             data=data,
         )
-        said, missing = suspect_annotations(folder, suspects, follow_links=choices.follow_links)
+        annotations, missing = suspect_annotations(folder, suspects, follow_links=choices.follow_links)
         return cls(
             folder=folder,
             data_hash=data_hash,
@@ -126,7 +126,7 @@ class Review:
             are_folders=reopened.data is not None and is_class_folder(reopened.data),
             data=reopened.data,
             n_known=_n_known(summary),
-            said=said,
+            annotations=annotations,
         )
 
     def describe(self, most: int | None = None) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Review:
     def entries_for_page(self, entries: Iterable[Entry]) -> list[dict[str, Any]]:
         """Entries of the history with suspects and labels as numbers; entries about other samples are left out."""
         position, labels = self.suspects.position, self.labels()
-        shown = []
+        page_entries = []
         for entry in entries:
             code = -1 if entry.label is None else labels.code(json.dumps(entry.label))
             if entry.id not in position or code is None:
@@ -178,8 +178,8 @@ class Review:
             }
             typed = {"name": str(entry.label)} if labels.is_typed(code) else {}
             signed = {"reviewer": entry.reviewer, "time": entry.time, "note": entry.note}
-            shown.append({**facts, **typed, **signed})
-        return shown
+            page_entries.append({**facts, **typed, **signed})
+        return page_entries
 
     def labels(self) -> TypedLabels:
         """The labels of the verdict, and those that people typed by now."""
@@ -242,8 +242,8 @@ class Review:
     def _item(self, position: int, values: dict[str, Any]) -> dict[str, Any]:
         row = int(self.suspects.rows[position])
         item: dict[str, Any] = {"align": [], "near": [[], []], **self._sample(row, _SUSPECT_TEXT), **values}
-        if position in self.said:
-            item["said"] = self.said[position]
+        if position in self.annotations:
+            item["annotations"] = self.annotations[position]
         if self.explanation is not None:
             classes, alignments = self.explanation.classes[position], self.explanation.alignment[position]
             item["align"] = [

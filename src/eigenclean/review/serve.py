@@ -27,7 +27,7 @@ def serve(
     announce: Callable[[str], None],
     ready: Callable[[str], None] = lambda link: None,
     commands: Sequence[str] | None = None,
-    again: Callable[[Review], Review] | None = None,
+    judge_again: Callable[[Review], Review] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -38,13 +38,17 @@ def serve(
         announce: called with every new link that opens the page.
         ready: called once with the first link when the server listens.
         commands: what to type after an export.
-        again: judges the run anew with its decisions and opens it.
+        judge_again: judges the run anew with its decisions and opens it.
     """
     name = reviewer_name(reviewer)
     listening = listen(port)
     with listening:
         port = listening.getsockname()[1]
-        app = Guard(make_app(review, reviewer=name, commands=commands, again=again), port=port, announce=announce)
+        app = Guard(
+            make_app(review, reviewer=name, commands=commands, judge_again=judge_again),
+            port=port,
+            announce=announce,
+        )
         announce(app.link)
         ready(app.link)  # the socket listens already; a connection waits until the server runs
         try:

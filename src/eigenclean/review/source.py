@@ -41,7 +41,7 @@ class DataChoices:
 
 @dataclass
 class ReopenedSource:
-    """What the source still offers for a review.
+    """Parts of a source that could be opened again for a review.
 
     Attributes:
         data: the source, if it can be opened and has the labels and ids that were judged.

@@ -115,7 +115,7 @@ class Suspects:
         }
 
     def columns(self, chunk: slice) -> dict[str, list[Any]]:
-        """What the page knows of each of these suspects, as columns."""
+        """Facts about these suspects for the page, as columns."""
         rows = self.rows[chunk]
         confidence = np.asarray(self.verdict.suggested_confidence[rows], dtype=np.float64)
         if self.verdict.none_probability is not None:

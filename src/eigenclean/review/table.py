@@ -67,8 +67,10 @@ class TableRows:
         self._contributions = Contributions(features, suspects.codes, trusted, self._blocks, len(suspects.classes))
         self.columns, self.n_hidden = self._choose_columns(source)
         self._typical = self._typical_rows()
-        kept = suspects.rows[: _MAX_CELLS // max(len(self.columns), 1)]
-        self._rows = np.unique(np.concatenate([kept, neighbours, list(self._typical.values())]).astype(np.int64))
+        first_suspects = suspects.rows[: _MAX_CELLS // max(len(self.columns), 1)]
+        self._rows = np.unique(
+            np.concatenate([first_suspects, neighbours, list(self._typical.values())]).astype(np.int64)
+        )
         in_table = self._rows if places is None else places[self._rows]
         self._cells = _read(source, [column.name for column in self.columns], in_table)
 
@@ -90,10 +92,10 @@ class TableRows:
 
     def values(self, row: int) -> list[str | None] | None:
         """The values of a row, one for each shown column, None where it is missing; None for other rows."""
-        at = int(np.searchsorted(self._rows, row))
-        if at == len(self._rows) or self._rows[at] != row:
+        position = int(np.searchsorted(self._rows, row))
+        if position == len(self._rows) or self._rows[position] != row:
             return None
-        return [_shown(column[at].as_py()) for column in self._cells]
+        return [_shown(column[position].as_py()) for column in self._cells]
 
     def details(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Values of suspects, and the columns that speak against their labels with their contributions."""

@@ -28,8 +28,8 @@ def choose_rows(n: int, leading: Ints, most: int = MAX_POINTS) -> tuple[Ints, in
     if n <= most:
         others = np.setdiff1d(np.arange(n), leading)
     else:  # drawing does not need memory for all rows
-        drawn = np.random.default_rng(0).choice(n, min(n, most + len(leading)), replace=False)
-        others = np.sort(drawn[~np.isin(drawn, leading)][: most - len(leading)])
+        sample = np.random.default_rng(0).choice(n, min(n, most + len(leading)), replace=False)
+        others = np.sort(sample[~np.isin(sample, leading)][: most - len(leading)])
     return np.concatenate([leading, others]), len(leading)
 
 

@@ -130,38 +130,40 @@ def _wide(table: Table, rows: pa.Table, options: ColumnOptions) -> tuple[pa.Tabl
 
 
 def _long(table: Table, rows: pa.Table, options: ColumnOptions) -> tuple[pa.Table, Annotations, ColumnOptions]:
-    who = options.annotator_column
-    assert who is not None
-    check_name(table.schema, who, by=table.name)
+    annotator_column = options.annotator_column
+    assert annotator_column is not None
+    check_name(table.schema, annotator_column, by=table.name)
     known = table.schema.names
     label = options.label_column or next((name for name in LABEL_NAMES if name in known), None)
     id_column = options.id_column or next((name for name in ID_NAMES if name in known), None)
     for column, option in ((label, "--label-column"), (id_column, "--id-column")):
         if column is None:
-            what = "the labels" if option == "--label-column" else "the samples, as each label has a row of its own"
+            holds = (
+                "the labels" if option == "--label-column" else "the samples, as each label has a row of its own"
+            )
             raise InvalidData(
-                f"{table.name}: choose {what} with {option}; its columns are "
+                f"{table.name}: choose {holds} with {option}; its columns are "
                 f"{preview(np.array(known, dtype=np.str_))}"
             )
         check_name(table.schema, column, by=table.name)
     assert label is not None and id_column is not None
-    if len({who, label, id_column}) < 3:
+    if len({annotator_column, label, id_column}) < 3:
         raise InvalidOption(f"{table.name}: annotators, labels and ids must be three columns")
-    for column in (who, id_column):
+    for column in (annotator_column, id_column):
         n_missing = _cells(rows.column(column), None).count(None)
         if n_missing:
             raise InvalidData(
                 f"{table.name}: the column {column!r} must be complete, but {n_missing} of its cells are missing"
             )
     samples, firsts = _in_order(rows.column(id_column).to_pylist())
-    annotators, first_labels = _in_order([str(name) for name in rows.column(who).to_pylist()])
-    names = np.array([str(rows.column(who)[int(row)].as_py()) for row in first_labels])
+    annotators, first_labels = _in_order([str(name) for name in rows.column(annotator_column).to_pylist()])
+    names = np.array([str(rows.column(annotator_column)[int(row)].as_py()) for row in first_labels])
     cells = _cells(rows.column(label), table.class_names().get(label))
     given = np.array([cell is not None for cell in cells], dtype=bool)
     annotations = Annotations.from_labels(
         samples[given], annotators[given], _common([cells])[0][given], names, len(firsts), by=table.name
     )
-    items = rows.drop_columns([who, label]).take(firsts)
+    items = rows.drop_columns([annotator_column, label]).take(firsts)
     return items, annotations, replace(options, id_column=id_column)
 
 
@@ -188,12 +190,12 @@ def _common(columns: Sequence[Sequence[Any]]) -> list[Array]:
     """The same cells in one type: whole numbers if all are, else texts."""
     cells = [cell for column in columns for cell in column if cell is not None]
     numeric = all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
-    whole = numeric and all(float(cell).is_integer() for cell in cells)
+    are_integers = numeric and all(float(cell).is_integer() for cell in cells)
 
     def convert(cell: Any) -> Any:
         if cell is None:
             return None
-        return int(cell) if whole else cell if numeric else str(cell)
+        return int(cell) if are_integers else cell if numeric else str(cell)
 
     arrays = []
     for column in columns:

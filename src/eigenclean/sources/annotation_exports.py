@@ -49,10 +49,10 @@ def open_annotation_export(table: Table, options: ColumnOptions) -> Source:
         by=table.name,
     )
     prefix = _CONTENT if _is_label_studio(table) else _FIELDS
-    kept = {name: name.removeprefix(prefix) for name in table.schema.names if name.startswith(prefix)}
-    if "id" in table.schema.names and "id" not in kept.values():
-        kept["id"] = "id"
-    items = table.read(list(kept)).rename_columns(list(kept.values()))
+    columns = {name: name.removeprefix(prefix) for name in table.schema.names if name.startswith(prefix)}
+    if "id" in table.schema.names and "id" not in columns.values():
+        columns["id"] = "id"
+    items = table.read(list(columns)).rename_columns(list(columns.values()))
     return with_annotations(items, annotations, options, name=table.name, compare=False)
 
 

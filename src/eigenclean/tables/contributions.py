@@ -66,9 +66,9 @@ class Contributions:
         donors = {code: _spread(self._rows[code], N_DONORS) for code in set(given)}
         base = self._probabilities(np.asarray(self._features[list(rows)]), given) if len(rows) else np.zeros(0)
         effects: list[list[tuple[int, float]]] = [[] for _ in rows]
-        asked = [(at, column) for at, code in enumerate(given) if len(donors[code]) for column in self._tried]
-        for start in range(0, len(asked), _CHUNK_ROWS // N_DONORS):
-            chunk = asked[start : start + _CHUNK_ROWS // N_DONORS]
+        pairs = [(at, column) for at, code in enumerate(given) if len(donors[code]) for column in self._tried]
+        for start in range(0, len(pairs), _CHUNK_ROWS // N_DONORS):
+            chunk = pairs[start : start + _CHUNK_ROWS // N_DONORS]
             sizes = [len(donors[given[at]]) for at, _ in chunk]
             ends = np.cumsum(sizes).tolist()
             replaced = np.repeat(self._features[[rows[at] for at, _ in chunk]], sizes, axis=0).astype(np.float32)

@@ -170,13 +170,13 @@ class CategoryEncoder(ColumnEncoder):
         # By frequency, then by name: the order of the rows must not matter.
         order = sorted(range(len(distinct)), key=lambda value: (-counts[value], distinct[value]))
         rare = 1 if n < 10 * MIN_COUNT else MIN_COUNT
-        kept = [value for value in order if counts[value] >= rare][:MAX_VALUES]
+        categories = [value for value in order if counts[value] >= rare][:MAX_VALUES]
         n_missing = int((positions < 0).sum())
-        n_other = n - n_missing - int(counts[kept].sum())
+        n_other = n - n_missing - int(counts[categories].sum())
         return cls(
             column.name,
-            tuple(distinct[value] for value in kept),
-            tuple(float(counts[value] / n) for value in kept),
+            tuple(distinct[value] for value in categories),
+            tuple(float(counts[value] / n) for value in categories),
             n_other / n if n_other else None,
             n_missing / n if n_missing else None,
         )
@@ -336,17 +336,17 @@ def _missing_share(column: ColumnSample, values: Floats) -> float | None:
 
 def _compress(standard: Floats) -> Floats:
     """The values as they are up to a limit, and their logarithm beyond it."""
-    far = np.flatnonzero(np.abs(standard) > _LINEAR)
-    if len(far):
-        values = standard[far]
-        standard[far] = np.sign(values) * (_LINEAR + np.log1p(np.abs(values) - _LINEAR))
+    outliers = np.flatnonzero(np.abs(standard) > _LINEAR)
+    if len(outliers):
+        values = standard[outliers]
+        standard[outliers] = np.sign(values) * (_LINEAR + np.log1p(np.abs(values) - _LINEAR))
     return standard
 
 
 def _expand(compressed: Floats) -> Floats:
     """The inverse of `_compress`."""
-    far = np.maximum(np.abs(compressed) - _LINEAR, 0)
-    expanded: Floats = np.where(far > 0, np.sign(compressed) * (_LINEAR + np.expm1(far)), compressed)
+    excess = np.maximum(np.abs(compressed) - _LINEAR, 0)
+    expanded: Floats = np.where(excess > 0, np.sign(compressed) * (_LINEAR + np.expm1(excess)), compressed)
     return expanded
 
 

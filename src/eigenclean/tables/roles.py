@@ -33,7 +33,7 @@ _TEXT_NAMES = ("text", "texts", "sentence", "comment", "comments", "description"
 
 
 class Role(StrEnum):
-    """What a column is for; the last five are left out."""
+    """The role of a column; columns with one of the last five are left out."""
 
     NUMBER = "number"
     CATEGORY = "category"

@@ -89,7 +89,7 @@ class Engine:
         self.lowest = LowestLoss()
         self._make_net = make_net
         # Decided for the whole recipe: a group of its own for the last layer stays through all stages.
-        self._has_rates_apart = any(plan.optimiser.backbone != 1 for plan in recipe.plan())
+        self._has_separate_head = any(plan.optimiser.backbone != 1 for plan in recipe.plan())
         self._runner = EpochRunner(self.accelerator, self.pool, augment)
         self._step: Step
         self._check_components()
@@ -171,7 +171,9 @@ class Engine:
         return torch.bincount(codes, minlength=self.pool.n_classes)
 
     def _make_optimiser(self, net: nn.Module, plan: EpochPlan) -> Any:
-        optimiser = make_optimiser(self.accelerator.unwrap_model(net), plan.optimiser, apart=self._has_rates_apart)
+        optimiser = make_optimiser(
+            self.accelerator.unwrap_model(net), plan.optimiser, separate_head=self._has_separate_head
+        )
         return self.accelerator.prepare(optimiser) if self._runner.scales_gradients else optimiser
 
     def _begin_stage(self, plan: EpochPlan) -> None:
@@ -313,13 +315,13 @@ class Engine:
                 f"training by {self.recipe.name} stopped: the loss is {loss} in epoch {plan.epoch}; "
                 f"try a smaller learning rate than {plan.lr:g}"
             )
-        kept = [float(state.trained_on.mean()) for state in self.network_states]
+        kept_fractions = [float(state.trained_on.mean()) for state in self.network_states]
         record: dict[str, Any] = {
             "epoch": plan.epoch,
             "lr": plan.lr,
             "loss": loss / max(count, 1),
             "train_accuracy": correct / max(count, 1),
-            "kept_fraction": sum(kept) / len(kept),
+            "kept_fraction": sum(kept_fractions) / len(kept_fractions),
             "selected": plan.selects and bool(plan.stage.select.needs),
             **self._accuracies(),
         }

@@ -68,7 +68,7 @@ class Recipe:
         return any(stage.uses_rest for stage in self.stages)
 
     def plan(self) -> list[EpochPlan]:
-        """What happens in each epoch, in order."""
+        """The plans of all epochs, in order."""
         plans: list[EpochPlan] = []
         epochs_since_restart = 0
         for stage in self.stages:
@@ -104,9 +104,9 @@ class Recipe:
                 f"recipe {self.name}: epochs must be at least {len(self.stages)}, one per stage, got {epochs!r}"
             )
         factor, ends, end = epochs / self.epochs, [0], 0
-        for left, stage in zip(range(len(self.stages) - 1, -1, -1), self.stages, strict=True):
+        for n_later, stage in zip(range(len(self.stages) - 1, -1, -1), self.stages, strict=True):
             end += stage.epochs
-            ends.append(min(max(round(end * factor), ends[-1] + 1), epochs - left))
+            ends.append(min(max(round(end * factor), ends[-1] + 1), epochs - n_later))
         stages = tuple(
             stage.scaled(factor, after - before)
             for stage, before, after in zip(self.stages, ends, ends[1:], strict=False)

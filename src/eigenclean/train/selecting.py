@@ -79,21 +79,21 @@ class Selecting:
         row_ids = check_ids(None if ids is None else as_vector(_array(ids)), len(y), by=_BY)
         keep = self._kept(row_ids)
         self.verdict = self.detector.fit_judge(X, y, sample_weight=keep, ids=row_ids)
-        kept = ~self.verdict.flagged
-        self._weights = np.where(kept, self.verdict.p_clean if self.soft else 1.0, 0.0).astype(np.float64)
+        is_kept = ~self.verdict.flagged
+        self._weights = np.where(is_kept, self.verdict.p_clean if self.soft else 1.0, 0.0).astype(np.float64)
         self._order = np.argsort(row_ids, kind="stable")
         self._ids = row_ids[self._order]
         return True
 
     def weights(self, ids: Any) -> Float64s:
         """The weight of each of these samples in the loss."""
-        wanted = np.atleast_1d(as_vector(_array(ids)))
+        ids_asked = np.atleast_1d(as_vector(_array(ids)))
         if self._ids is None or self._order is None or self._weights is None:
-            return np.ones(len(wanted))
-        places = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
-        unknown = self._ids[places] != wanted
+            return np.ones(len(ids_asked))
+        places = np.minimum(np.searchsorted(self._ids, ids_asked), len(self._ids) - 1)
+        unknown = self._ids[places] != ids_asked
         if unknown.any():
-            raise InvalidData(f"{_BY}: {wanted[unknown][0].item()!r} is not among the ids of the last update")
+            raise InvalidData(f"{_BY}: {ids_asked[unknown][0].item()!r} is not among the ids of the last update")
         return np.asarray(self._weights[self._order[places]])
 
     def _kept(self, ids: Array) -> Bools | None:

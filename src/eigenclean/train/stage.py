@@ -95,7 +95,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What happens in one epoch of a recipe.
+    """Settings of one epoch of a recipe.
 
     Attributes:
         epoch: counted from 1 over the whole recipe.

@@ -150,7 +150,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """What was found, before it is written.
+    """The result of `detect` before it is written: verdict, data and facts.
 
     Attributes:
         data: the source with the features that were judged.
@@ -235,7 +235,7 @@ def judging(prepared: Prepared, folder: Path, *, notify: Notify = ignore) -> Ite
 
 @contextmanager
 def _engine_or_annotators(job: Job, prepared: Prepared, notify: Notify) -> Iterator[Judged]:
-    """What an engine gives, or what comes of several annotators."""
+    """Judge by an engine, or by the model of several annotators where the data have them."""
     request = prepared.request
     if job.data.annotations is None:
         if request.ask is not None:

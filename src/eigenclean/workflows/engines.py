@@ -23,7 +23,7 @@ from eigenclean.workflows.self_test import choose, self_test
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What an engine is to judge.
+    """The data, the detectors and the options that an engine is given.
 
     Attributes:
         data: a source with features.
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What an engine gives.
+    """The result of an engine: the verdict and facts about the run.
 
     Attributes:
         verdict: the verdict.

@@ -66,7 +66,7 @@ def export_run(
 
 
 def _summary(run: Path) -> Any:
-    """What is in the summary of the run; None when it cannot be read."""
+    """The summary of the run; None when it cannot be read."""
     try:
         return parse_json((run / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):

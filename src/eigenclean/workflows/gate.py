@@ -97,20 +97,20 @@ class Gate:
         suspects = np.asarray(verdict.flagged if flagged is None else flagged)
         if settled is not None:
             p_clean, suspects = np.where(settled, 1.0, p_clean), suspects & ~settled
-        kept = np.ones(len(verdict), dtype=bool) if removed is None else ~removed
-        suspects = suspects & kept
-        if not kept.any():
+        is_judged = np.ones(len(verdict), dtype=bool) if removed is None else ~removed
+        suspects = suspects & is_judged
+        if not is_judged.any():
             raise TooFewSamples(f"{name}: people have removed all samples, so nothing is left to check")
-        low, high = noise_rate_interval(p_clean[kept])
+        low, high = noise_rate_interval(p_clean[is_judged])
         return cls(
             name=name,
-            n_samples=int(kept.sum()),
+            n_samples=int(is_judged.sum()),
             n_flagged=int(suspects.sum()),
-            noise=float(np.mean(1 - p_clean[kept])),
+            noise=float(np.mean(1 - p_clean[is_judged])),
             low=low,
             high=high,
             max_noise=max_noise,
-            classes=_classes(verdict.labels[kept], p_clean[kept]),
+            classes=_classes(verdict.labels[is_judged], p_clean[is_judged]),
             suspects=_suspects(dataclasses.replace(verdict, flagged=suspects)),
         )
 
@@ -191,12 +191,12 @@ def to_annotations(gates: Sequence[Gate]) -> list[str]:
         lines.append(f"::error file={_property(path)}::{_message(gate.sentence)}")
         first = _first_line(path, gate.n_samples)
         for suspect in gate.suspects:
-            place = f"file={_property(path)}" + ("" if first is None else f",line={suspect['row'] + first}")
+            location = f"file={_property(path)}" + ("" if first is None else f",line={suspect['row'] + first}")
             text = (
                 f"id {suspect['id']}: the label {suspect['given_label']!r} looks wrong, suggested "
                 f"{suspect['suggested_label']!r}, P(right) {suspect['label_score']:.3f}"
             )
-            lines.append(f"::warning {place}::{_message(text)}")
+            lines.append(f"::warning {location}::{_message(text)}")
     return lines
 
 

@@ -25,7 +25,7 @@ _SUFFIXES = (".parquet", ".csv")
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a model says about rows.
+    """Predictions of a model for rows.
 
     Attributes:
         ids: of the rows.

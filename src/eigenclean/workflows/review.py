@@ -95,7 +95,7 @@ def serve_page(
             announce=announce,
             ready=ready,
             commands=commands,
-            again=judged_again,
+            judge_again=judged_again,
         )
     finally:
         redirect.unlink(missing_ok=True)

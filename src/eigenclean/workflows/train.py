@@ -118,13 +118,13 @@ def run_training(
         raise InvalidOption("noise would undo what people decided: give --noise or --patch, not both")
     if decisions is not None or data.annotations is not None:
         data = data.relabelled(labels_to_learn(data, decisions, notify=notify))
-    kept = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
+    is_used = np.ones(len(data), dtype=bool) if decisions is None else ~decisions.removed
     net = network_name(options)
     inputs = network_inputs(data, net, notify=notify)
     side = inputs.resize if isinstance(inputs, LazyImages) else None
     # The split is stratified by the labels of the source, which are the right ones when noise is added here.
     is_validation = held_out(data.labels, options.validation, random_state=options.seed)
-    rows = {True: np.flatnonzero(~is_validation & kept), False: np.flatnonzero(is_validation & kept)}
+    rows = {True: np.flatnonzero(~is_validation & is_used), False: np.flatnonzero(is_validation & is_used)}
     noisy_train, noisy_validation = (
         _corrupted(data, inputs, rows[learned], options, learned) for learned in (True, False)
     )

@@ -76,8 +76,13 @@ class SelectionHistory(Callback):
     def on_epoch_end(self, engine: Any, record: dict[str, Any]) -> None:
         """Add a record of this epoch."""
         state, codes, k = engine.network_states[0], engine.pool.codes.cpu().numpy(), engine.pool.n_classes
-        kept = np.bincount(codes[state.trained_on], minlength=k) / np.maximum(np.bincount(codes, minlength=k), 1)
-        entry: dict[str, Any] = {"epoch": record["epoch"], "kept_by_class": [round(float(x), 4) for x in kept]}
+        kept_shares = np.bincount(codes[state.trained_on], minlength=k) / np.maximum(
+            np.bincount(codes, minlength=k), 1
+        )
+        entry: dict[str, Any] = {
+            "epoch": record["epoch"],
+            "kept_by_class": [round(float(x), 4) for x in kept_shares],
+        }
         verdict = engine.verdicts[0]
         if record["selected"] and verdict is not None:
             entry["scores"] = score_histogram(verdict.score, self._groups(verdict))

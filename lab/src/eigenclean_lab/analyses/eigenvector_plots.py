@@ -37,8 +37,8 @@ def plot_eigenvector_shift(measured: EigenvectorShift, axes: "Axes") -> "Axes":
     for i, (component, sines) in enumerate(zip(measured.components, measured.perturbation, strict=True)):
         mean = f"no. {component}: {measured.mean[i]:.3f} ± {measured.std[i]:.3f}"
         axes.plot(places, sines, "os^Dv"[i % 5], color=CYCLE[i % len(CYCLE)], label=mean)
-    where, names = class_ticks(measured.classes)
-    axes.set_xticks(where, names, rotation=45 if max(map(len, names)) > 3 else 0)
+    ticks, names = class_ticks(measured.classes)
+    axes.set_xticks(ticks, names, rotation=45 if max(map(len, names)) > 3 else 0)
     axes.set(xlabel="class", ylabel="sine, all against right labels")
     axes.set_ylim(bottom=0)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(2, len(measured.components)))

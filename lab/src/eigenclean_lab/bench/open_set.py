@@ -109,8 +109,8 @@ def leave_out(name: str, kind: str, features: Array, labels: Array, left_out: Ar
     rng = np.random.default_rng(seed)
     none = np.flatnonzero(np.isin(labels, left_out))
     known = np.flatnonzero(~np.isin(labels, left_out))
-    wanted = round(NONE_SHARE / (1 - NONE_SHARE) * len(known))
-    rows = rng.permutation(np.concatenate([known, rng.permutation(none)[:wanted]]))
+    n_none = round(NONE_SHARE / (1 - NONE_SHARE) * len(known))
+    rows = rng.permutation(np.concatenate([known, rng.permutation(none)[:n_none]]))
     classes, codes = np.unique(labels[known], return_inverse=True)
     given: Ints = np.full(len(labels), -1)
     given[known] = codes

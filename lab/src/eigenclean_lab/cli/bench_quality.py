@@ -8,7 +8,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, say, table, working
-from eigenclean_lab.cli.options import Again, Data, Remeasure, remeasuring, split_names, warn_if_busy
+from eigenclean_lab.cli.options import Again, Data, Remeasure, print_notes, remeasuring, split_names, warn_if_busy
 from eigenclean_lab.formatting import decimals
 
 if TYPE_CHECKING:
@@ -125,10 +125,7 @@ def _print(cells: "Sequence[Cell]") -> None:
                 *shares, seconds = (row.figures.get(figure) for figure in _COLUMNS)
                 output.add_row(names[row], *map(_share, shares), _seconds(seconds))
         console.print(output)
-    for note in dict.fromkeys(row.note for row in rows if row.note):
-        where = [f"{row.detector} in {row.setting}" for row in rows if row.note == note]
-        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-        say(f"* {where[0]}{more}: {note}")
+    print_notes((f"{row.detector} in {row.setting}", row.note) for row in rows if row.note)
     say(_LEGEND)
 
 

@@ -13,6 +13,7 @@ from eigenclean_lab.cli.options import (
     Device,
     Remeasure,
     outcome,
+    print_notes,
     print_ratios,
     remeasuring,
     split_names,
@@ -154,10 +155,7 @@ def _print_cells(cells: "list[Cell]") -> None:
                 mark = " *" if row.note else ""
                 output.add_row(f"  {row.recipe}{mark}", *accuracies, *shares, str(row.seeds), seconds)
     console.print(output)
-    for note in dict.fromkeys(row.note for row in rows if row.note):
-        where = [f"{row.recipe} in {row.setting}" for row in rows if row.note == note]
-        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-        say(f"* {where[0]}{more}: {note}")
+    print_notes((f"{row.recipe} in {row.setting}", row.note) for row in rows if row.note)
     say(_LEGEND)
 
 

@@ -1,12 +1,12 @@
-"""Options that several commands of the laboratory share, and how they print ratios."""
+"""Options that several commands of the laboratory share, and how they print ratios and notes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigenclean.cli.console import console, mention, table
+from eigenclean.cli.console import console, mention, say, table
 from eigenclean.deprecation import renaming_notice
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ def print_ratios(ratios: "Sequence[Ratio]") -> None:
             outcome(ratio.passed),
         )
     console.print(output)
+
+
+def print_notes(notes: Iterable[tuple[str, str]]) -> None:
+    """Print pairs of a measurement and its note, each note once, with the first measurement that has it."""
+    measurements: dict[str, list[str]] = {}
+    for measurement, note in notes:
+        measurements.setdefault(note, []).append(measurement)
+    for note, (first, *others) in measurements.items():
+        more = f" and {len(others)} more" if others else ""
+        say(f"* {first}{more}: {note}")
 
 
 def outcome(passed: bool | None) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, print_whole, say, table, working
-from eigenclean_lab.cli.options import Again, Data, Device, Remeasure, remeasuring, split_names
+from eigenclean_lab.cli.options import Again, Data, Device, Remeasure, print_notes, remeasuring, split_names
 
 if TYPE_CHECKING:
     from eigenclean_lab.reproduce.compare import Table
@@ -99,14 +99,14 @@ def reproduce(
     ]
     if what != "all" and not selected[0].columns:
         raise InvalidOption(f"reproduce: the profile {profile} has no data for {what}; take small or paper")
-    wanted = [seed] if seed is not None else list(range(_count(seeds, size.seeds)))
+    chosen_seeds = [seed] if seed is not None else list(range(_count(seeds, size.seeds)))
     failed, records = False, []
     for experiment in selected:
         if as_released:
             experiment = runner.as_released(experiment)
         cells = store.read()
         if not show:
-            requests = runner.requests_for(experiment, context, wanted, as_released=as_released)
+            requests = runner.requests_for(experiment, context, chosen_seeds, as_released=as_released)
             with working():
                 cells = runner.run(
                     requests,
@@ -168,9 +168,7 @@ def _print(results: "Table") -> None:
     print_whole(output)
     for claim in claims(results):
         say(f"{claim.sentence}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
-    for note, where in results.notes.items():
-        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-        say(f"* {where[0]}{more}: {note}")
+    print_notes((cell, note) for note, cells in results.notes.items() for cell in cells)
     for note in experiment.notes:
         say(note)
 

@@ -157,8 +157,10 @@ def _print(name: str, reports: "Sequence[GroupReport]") -> None:
     for report in reports:
         for comparison in report.different:
             figures = ", ".join(f"{figure} by {gap:.3g}" for figure, gap in comparison.differences.items())
-            say(f"{report.group}: {_label(comparison.cell.identity)} differs: {figures or comparison.again.note}")
-    notes = Counter(comparison.again.note for report in reports for comparison in report.missing)
+            say(
+                f"{report.group}: {_label(comparison.cell.identity)} differs: {figures or comparison.measured.note}"
+            )
+    notes = Counter(comparison.measured.note for report in reports for comparison in report.missing)
     for note, count in sorted(notes.items()):
         say(f"{count} drawn cells could not be measured: {note}")
     unaffordable = [report.group for report in reports if not report.drawn_from]
@@ -184,7 +186,7 @@ def _record(report: "GroupReport") -> dict[str, object]:
                 "task": dict(comparison.cell.task),
                 "seed": comparison.cell.seed,
                 "differences": comparison.differences,
-                "note": comparison.again.note,
+                "note": comparison.measured.note,
             }
             for comparison in report.different
         ],

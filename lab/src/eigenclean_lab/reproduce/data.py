@@ -88,16 +88,16 @@ def make_case(
     splits the same samples differently and makes other labels wrong. ``chained``: asymmetric noise as the released
     loops make it, in which a changed label can be changed again.
     """
-    drawn = seed if draw is None else draw
+    draw_seed = seed if draw is None else draw
     if ":" in data.source:
-        return _published(data, noise, drawn, folder, validated, chained)
+        return _published(data, noise, draw_seed, folder, validated, chained)
     people = data.people if noise == PEOPLE else None
     recorded = None if people is None or ":" in people else people
     most = 10**9 if data.samples is None else data.samples
     whole = _LOADERS.get(data.source, _rows)(data.source, recorded, folder, seed, most)
     planted = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
     planted = _chained(planted) if chained else planted
-    return _split_and_corrupt(whole, planted, drawn, validated)
+    return _split_and_corrupt(whole, planted, draw_seed, validated)
 
 
 def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
@@ -135,7 +135,7 @@ def _pixels(source: str, people: str | None, folder: Path | None, seed: int, mos
         np.sort(tagged_generator(seed, "rows").permutation(np.flatnonzero(mask))[:size])
         for mask, size in ((~is_test, most), (is_test, min(most, _TEST_IMAGES)))
     )
-    images, test = (cifar10_images(path.parent, index[drawn]) for drawn in (rows, test_rows))
+    images, test = (cifar10_images(path.parent, index[subset]) for subset in (rows, test_rows))
     return PaperCase(images, given[rows], Truth(right[rows]), None, (test, right[test_rows]))
 
 

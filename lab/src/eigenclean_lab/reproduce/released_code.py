@@ -14,7 +14,7 @@ Change = Callable[[Recipe], Recipe]
 
 @dataclass(frozen=True)
 class Deviation:
-    """One deviation.
+    """One deviation of the released code from the paper.
 
     Attributes:
         item: where METHODS.md describes it: a row of A.3, or a section.

@@ -31,10 +31,10 @@ def select_cells(experiment: Experiment, rows: Sequence[str] = (), columns: Sequ
     ):
         for name in names:
             check_name(name, known, by=f"reproduce {experiment.name}", what=what)
-    wanted = {*rows, *(row.against for row in experiment.rows if row.name in rows)}
+    names_with_references = {*rows, *(row.against for row in experiment.rows if row.name in rows)}
     return replace(
         experiment,
-        rows=tuple(row for row in experiment.rows if not rows or row.name in wanted),
+        rows=tuple(row for row in experiment.rows if not rows or row.name in names_with_references),
         columns=tuple(column for column in experiment.columns if not columns or column.name in columns),
     )
 
@@ -138,8 +138,8 @@ def share_networks(requests: Sequence[Cell]) -> list[list[Cell]]:
     groups: dict[Any, list[Cell]] = {}
     for request in requests:
         task = request.task
-        alone = task["kind"] in ("train", "theory")
-        group = request.identity if alone else (task["data"], task["noise"], request.seed)
+        runs_alone = task["kind"] in ("train", "theory")
+        group = request.identity if runs_alone else (task["data"], task["noise"], request.seed)
         groups.setdefault(group, []).append(request)
     return list(groups.values())
 

@@ -46,7 +46,7 @@ class Restamp:
 
 @dataclass(frozen=True)
 class Measured:
-    """What measuring a cell yields.
+    """The result of measuring a cell.
 
     Attributes:
         figures: single numbers by name; None where a figure is not defined.

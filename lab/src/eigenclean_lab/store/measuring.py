@@ -93,8 +93,10 @@ def select_settings(
     >>> select_settings("digits/*", {"digits/a": 1, "other/a": 2}, command="bench")
     [1]
     """
-    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
-    for pattern in wanted:
+    pattern_list = [patterns] if isinstance(patterns, str) else list(patterns)
+    for pattern in pattern_list:
         if not any(fnmatchcase(name, pattern) for name in settings):
             raise InvalidOption(f"{command}: no setting matches {pattern!r}; there are {', '.join(settings)}")
-    return [value for name, value in settings.items() if any(fnmatchcase(name, pattern) for pattern in wanted)]
+    return [
+        value for name, value in settings.items() if any(fnmatchcase(name, pattern) for pattern in pattern_list)
+    ]

@@ -44,31 +44,31 @@ class Suite(Protocol):
 
 @dataclass(frozen=True)
 class CellComparison:
-    """One cell that was measured again.
+    """A cell beside its new measurement.
 
     Attributes:
         cell: as the file has it.
         expected: what the present code has to reproduce: the cell, or the reference of this machine.
-        again: as it was measured now.
+        measured: as it was measured now.
         differences: figures and curves that differ by more than the tolerance, with their differences.
         worst: the largest difference of all that were compared.
     """
 
     cell: Cell
     expected: Cell
-    again: Cell
+    measured: Cell
     differences: dict[str, float]
     worst: float
 
     @property
     def is_equal(self) -> bool:
         """Whether the cell came out as before."""
-        return self.again.is_measured and not self.differences
+        return self.measured.is_measured and not self.differences
 
 
 @dataclass(frozen=True)
 class GroupReport:
-    """What became of one group of cells.
+    """The outcome of comparing one group of cells.
 
     Attributes:
         group: its name.
@@ -85,12 +85,12 @@ class GroupReport:
     @property
     def missing(self) -> tuple[CellComparison, ...]:
         """Drawn cells that could not be measured, for lack of data or a library."""
-        return tuple(comparison for comparison in self.comparisons if comparison.again.status == "missing")
+        return tuple(comparison for comparison in self.comparisons if comparison.measured.status == "missing")
 
     @property
     def compared(self) -> tuple[CellComparison, ...]:
         """Drawn cells without the missing ones."""
-        return tuple(comparison for comparison in self.comparisons if comparison.again.status != "missing")
+        return tuple(comparison for comparison in self.comparisons if comparison.measured.status != "missing")
 
     @property
     def different(self) -> tuple[CellComparison, ...]:
@@ -148,14 +148,14 @@ def restamp(
         reports.append(report)
         if report.is_confirmed and save is not None:
             stamp = _stamp(report, suite, seed, tolerance, from_reference=reference is not None)
-            again = {comparison.cell.identity for comparison in report.compared}
+            compared = {comparison.cell.identity for comparison in report.compared}
             save(
                 [
                     replace(
                         cell,
                         key=requests[cell.identity].key,
                         code=requests[cell.identity].code,
-                        restamped=replace(stamp, measured_again=cell.identity in again, previous_code=cell.code),
+                        restamped=replace(stamp, measured_again=cell.identity in compared, previous_code=cell.code),
                     )
                     for cell in members
                 ]
@@ -214,11 +214,13 @@ def _draw(group: str, cells: Sequence[Cell], sample: int, seed: int) -> Iterator
     yield from (cells[row] for row in track(rows, group))
 
 
-def compare(cell: Cell, expected: Cell, again: Cell, suite: Suite, tolerance: float = TOLERANCE) -> CellComparison:
+def compare(
+    cell: Cell, expected: Cell, measured: Cell, suite: Suite, tolerance: float = TOLERANCE
+) -> CellComparison:
     """Differences between the expected figures and curves of a cell and those measured now."""
-    gaps = _gaps(expected, again, suite) if again.is_measured else {}
+    gaps = _gaps(expected, measured, suite) if measured.is_measured else {}
     differences = {name: gap for name, gap in gaps.items() if gap > tolerance}
-    return CellComparison(cell, expected, again, differences, max(gaps.values(), default=0.0))
+    return CellComparison(cell, expected, measured, differences, max(gaps.values(), default=0.0))
 
 
 def _gaps(before: Cell, after: Cell, suite: Suite) -> dict[str, float]:

@@ -75,11 +75,11 @@ def simulate_theorem2(models: Sequence[GaussianClass], *, draws: int, seed: int 
 
 
 def _simulate(model: GaussianClass, draws: int, rng: np.random.Generator) -> SelectionResult | None:
-    drawn = [draw_class(model, rng) for _ in range(draws)]
-    u = np.array([draw.u for draw in drawn])
+    classes = [draw_class(model, rng) for _ in range(draws)]
+    u = np.array([draw.u for draw in classes])
     gap = u @ (model.v - model.w)
     # Along u, the distance of the midpoint of the means of the same samples from that of the true means.
-    offsets = [draw.mean_clean + draw.mean_noisy - model.v - model.w for draw in drawn]
+    offsets = [draw.mean_clean + draw.mean_noisy - model.v - model.w for draw in classes]
     reused = np.vecdot(u, np.array(offsets)) / 2
     has_gap = gap > 0
     if not has_gap.any():

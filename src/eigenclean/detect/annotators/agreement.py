@@ -15,14 +15,14 @@ def krippendorff_alpha(annotations: Annotations) -> float | None:
     0.444
     """
     compared = annotations.per_row >= 2
-    kept = compared[annotations.rows]
-    n = int(np.count_nonzero(kept))
+    is_compared = compared[annotations.rows]
+    n = int(np.count_nonzero(is_compared))
     if n == 0:
         return None
     counts = annotations.label_counts.tocoo()
     rows, votes = counts.coords[0], counts.data
     pairs = votes * (votes - 1.0) / np.maximum(annotations.per_row[rows] - 1.0, 1.0)
     observed = 1.0 - float(pairs[compared[rows]].sum()) / n
-    totals = np.bincount(annotations.codes[kept], minlength=len(annotations.classes)).astype(np.float64)
+    totals = np.bincount(annotations.codes[is_compared], minlength=len(annotations.classes)).astype(np.float64)
     expected = 1.0 - float((totals * (totals - 1.0)).sum()) / (n * (n - 1.0))
     return None if expected <= 0 else 1.0 - observed / expected

@@ -49,17 +49,19 @@ def choose_questions(model: AnnotatorModel, n: int) -> Questions:
     new = np.tensordot(weights, transitions, axes=1)[None]  # an annotator like the average of all
     shares = posterior.mean(axis=0)
     usefulness = np.array([float(information(shares[None], each)[0]) for each in transitions])
-    asked = np.argsort(-usefulness, kind="stable")[:_MAX_ANNOTATORS]
-    gains = np.stack([information(posterior[rows], each) for each in np.concatenate([transitions[asked], new])])
-    has_labelled = _has_labelled(model, rows, asked)
+    candidates = np.argsort(-usefulness, kind="stable")[:_MAX_ANNOTATORS]
+    gains = np.stack(
+        [information(posterior[rows], each) for each in np.concatenate([transitions[candidates], new])]
+    )
+    has_labelled = _has_labelled(model, rows, candidates)
     gains[:-1][has_labelled] = -np.inf
     gains[-1, ~has_labelled.all(axis=0)] = -np.inf
     limit = np.full(len(gains), int(np.ceil(_FAIR_SHARE * n / len(given.names))))
     limit[-1] = n
     chosen = _assign(gains, limit, n)
-    names = np.array([*given.names[asked].astype(str).tolist(), ANYBODY])
-    who, which = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
-    return Questions(rows[which], names[who], gains[who, which] / np.log(2.0))
+    names = np.array([*given.names[candidates].astype(str).tolist(), ANYBODY])
+    annotators, positions = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
+    return Questions(rows[positions], names[annotators], gains[annotators, positions] / np.log(2.0))
 
 
 def information(posterior: Float64s, transition: Float64s) -> Float64s:
@@ -87,14 +89,14 @@ def _has_labelled(model: AnnotatorModel, rows: Ints, annotators: Ints) -> Bools:
 
 def _assign(gains: Float64s, limit: Ints, n: int) -> list[tuple[int, int]]:
     """Pairs (annotator, row), largest gain first; each row once, each annotator up to the limit."""
-    taken, left = np.zeros(gains.shape[1], dtype=bool), limit.copy()
+    is_assigned, remaining = np.zeros(gains.shape[1], dtype=bool), limit.copy()
     chosen: list[tuple[int, int]] = []
     for pair in np.argsort(-gains, axis=None, kind="stable").tolist():
         annotator, row = divmod(pair, gains.shape[1])
         if len(chosen) == n or gains[annotator, row] <= 0:
             break
-        if not taken[row] and left[annotator] > 0:
-            taken[row] = True
-            left[annotator] -= 1
+        if not is_assigned[row] and remaining[annotator] > 0:
+            is_assigned[row] = True
+            remaining[annotator] -= 1
             chosen.append((annotator, row))
     return chosen

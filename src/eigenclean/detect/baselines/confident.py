@@ -90,7 +90,9 @@ def _bounds(p: Float64s, codes: Ints, flagged: Bools) -> Float64s:
     for c in range(k):
         margin, is_flagged = p[rows[c]] - p[rows[c], c][:, None], flagged[rows[c]]
         contested = p[rows[c]].argmax(axis=1) != c
-        kept = margin[~is_flagged & contested].max(axis=0, initial=-1.0)
-        beyond = np.where(margin[is_flagged] > kept, margin[is_flagged], np.inf).min(axis=0, initial=np.inf)
-        bounds[c] = np.where(np.isfinite(beyond), 0.5 * (kept + beyond), _UNREACHABLE)
+        highest_kept = margin[~is_flagged & contested].max(axis=0, initial=-1.0)
+        lowest_flagged = np.where(margin[is_flagged] > highest_kept, margin[is_flagged], np.inf).min(
+            axis=0, initial=np.inf
+        )
+        bounds[c] = np.where(np.isfinite(lowest_flagged), 0.5 * (highest_kept + lowest_flagged), _UNREACHABLE)
     return bounds

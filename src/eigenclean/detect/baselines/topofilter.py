@@ -117,10 +117,10 @@ class TopoFilter(NeighbourDetector):
             counts = sums_by_label(labels, np.ones(labels.shape), len(self.classes_))
             counts[np.arange(len(counts)), given] += 1  # itself
             equal = counts[np.arange(len(counts)), given]
-            kept = inside[chunk] & (equal >= counts.max(axis=1)) & (equal >= least)
+            is_kept = inside[chunk] & (equal >= counts.max(axis=1)) & (equal >= least)
             closeness = self._closeness(neighbours, chunk)
             agreement = (closeness * (labels == given[:, None])).sum(axis=1) + self._shares[given]
-            scores[chunk] = 0.5 * kept + 0.5 * agreement / (closeness.sum(axis=1) + 1.0)
+            scores[chunk] = 0.5 * is_kept + 0.5 * agreement / (closeness.sum(axis=1) + 1.0)
         return scores
 
     def _closeness(self, neighbours: Neighbours, rows: slice | Ints) -> Float64s:
@@ -139,11 +139,11 @@ class TopoFilter(NeighbourDetector):
         neighbours = self._kept.find(X, codes, self.k_outlier)
         best, share = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
         for chunk in row_chunks(len(rows), len(self.classes_) * 24):
-            at = rows[chunk]
-            closeness = self._closeness(neighbours, at)
-            votes = sums_by_label(self._kept.codes[neighbours.index[at]], closeness, len(self.classes_))
+            suspects = rows[chunk]
+            closeness = self._closeness(neighbours, suspects)
+            votes = sums_by_label(self._kept.codes[neighbours.index[suspects]], closeness, len(self.classes_))
             votes += 1e-3 * self._shares
-            votes[np.arange(len(votes)), codes[at]] = 0.0
+            votes[np.arange(len(votes)), codes[suspects]] = 0.0
             best[chunk], share[chunk] = votes.argmax(axis=1), votes.max(axis=1) / votes.sum(axis=1)
         return best, share
 

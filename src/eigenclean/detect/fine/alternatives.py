@@ -14,7 +14,7 @@ MAX_SCORED_CLASSES = 64  # up to so many classes, scoring all of them takes less
 
 
 class Scorer(Protocol):
-    """What scores rows in their given class and in the others."""
+    """The interface of objects that score rows in their given class and in all others."""
 
     classes_: Array
 

@@ -392,6 +392,6 @@ def _choose_rows(
             weight = None
     if subset is not None:
         n = size if rows is None else len(rows)
-        drawn = np.sort(rng.choice(n, min(n, max(2, int(np.ceil(subset * n)))), replace=False))
-        rows, weight = drawn if rows is None else rows[drawn], None if weight is None else weight[drawn]
+        sample = np.sort(rng.choice(n, min(n, max(2, int(np.ceil(subset * n)))), replace=False))
+        rows, weight = sample if rows is None else rows[sample], None if weight is None else weight[sample]
     return rows, weight

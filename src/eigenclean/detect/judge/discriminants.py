@@ -38,7 +38,7 @@ class Discriminants:
         return out
 
     def of_block(self, fold: int, block: Floats) -> Floats:
-        """The same for directions of one fold."""
+        """Centred log-odds of rows of one fold, by the discriminants of the other folds."""
         values = block @ self.directions[fold].T.astype(block.dtype, copy=False)
         values -= self.offsets[fold].astype(block.dtype)
         values -= values.mean(axis=1, keepdims=True)

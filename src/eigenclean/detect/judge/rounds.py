@@ -33,7 +33,7 @@ MIN_GAIN = 1e-4  # of the mean log-likelihood, by which a round must be better t
 
 @dataclass(frozen=True, eq=False)
 class FittedRound:
-    """What one round has come to.
+    """The result of one round: class sums, discriminants and the noise model.
 
     Attributes:
         sums: class sums of each view of moments.

@@ -17,7 +17,7 @@ _ITERATIONS, _WARMUP = 40, 2  # from the model of all views; T waits until the s
 
 
 class ViewEstimate(NamedTuple):
-    """What a view alone says.
+    """Estimates of the noise model when it is fitted on the scores of one view alone.
 
     Attributes:
         noise_rate: expected share of wrong labels.

@@ -40,14 +40,14 @@ class TorchFunctionEncoder(TorchEncoder):
 
 
 def _call_function(argument: str, name: str) -> nn.Module:
-    where, _, function = argument.rpartition(":")
-    if not where or not function.isidentifier():
+    location, _, function = argument.rpartition(":")
+    if not location or not function.isidentifier():
         raise InvalidOption(
             f"encoder {name} must look like torch:nets.py:make_net or torch:package.module:make_net"
         )
-    make = getattr(_import(where, name), function, None)
+    make = getattr(_import(location, name), function, None)
     if not callable(make):
-        raise InvalidOption(f"encoder {name}: {where} has no function {function}")
+        raise InvalidOption(f"encoder {name}: {location} has no function {function}")
     module = make()
     if not isinstance(module, nn.Module):
         raise InvalidOption(
@@ -56,13 +56,13 @@ def _call_function(argument: str, name: str) -> nn.Module:
     return module
 
 
-def _import(where: str, name: str) -> ModuleType:
-    if not where.endswith(".py"):
+def _import(location: str, name: str) -> ModuleType:
+    if not location.endswith(".py"):
         try:
-            return import_module(where)
+            return import_module(location)
         except ImportError as error:
             raise InvalidOption(f"encoder {name}: {error}; give a file that ends in .py, or install it") from None
-    path = Path(where)
+    path = Path(location)
     spec = spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise InvalidData(f"there is no file {path}; check the path of the encoder")

@@ -103,7 +103,7 @@ class TorchEncoder(Encoder):
 
     @staticmethod
     def outputs_of(module: Any, inputs: Tensor) -> Any:
-        """What is used of the outputs of the module."""
+        """The outputs of the module from which features are taken; subclasses choose some of them."""
         return module(inputs)
 
     def trainable(self) -> nn.Module:

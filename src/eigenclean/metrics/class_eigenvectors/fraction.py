@@ -69,8 +69,8 @@ def fraction_curve(
         sizes[:, k] = [min(n, max(2, int(np.ceil(share * n)))) for share in fractions]
         for f, size in enumerate(sizes[:, k].tolist()):
             for draw in range(draws):
-                drawn = np.sort(rng.choice(n, size, replace=False))
-                cosines[f, draw, k] = abs(u @ top_eigenpair(block[drawn])[1])
+                sample = np.sort(rng.choice(n, size, replace=False))
+                cosines[f, draw, k] = abs(u @ top_eigenpair(block[sample])[1])
     extremes = cosines.min(axis=(1, 2)), cosines.max(axis=(1, 2))
     shares, mean = np.array(fractions, dtype=np.float64), cosines.mean(axis=(1, 2))
     return FractionCurve(data.names, shares, mean, *extremes, sizes.mean(axis=1), cosines.mean(axis=1))

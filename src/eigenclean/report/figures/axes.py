@@ -71,15 +71,18 @@ class Axes:
     def x_ticks(self, ticks: Sequence[tuple[float, str]], title: str) -> list[Markup]:
         """Labels below the plot area, and the title of the axis below them."""
         base = self.y.start
-        labels = [tag("text", text(word), x=self.x(at), y=base + 16, text_anchor="middle") for at, word in ticks]
+        labels = [
+            tag("text", text(word), x=self.x(position), y=base + 16, text_anchor="middle")
+            for position, word in ticks
+        ]
         middle = (self.x.start + self.x.end) / 2
         return [*labels, tag("text", text(title), x=middle, y=base + 34, text_anchor="middle", class_="axis")]
 
     def y_ticks(self, ticks: Sequence[float], format: Callable[[float], str]) -> list[Markup]:
         """Grid lines with a label to the left of each."""
-        drawn = []
+        elements = []
         for value in ticks:
             y = self.y(value)
-            drawn.append(tag("line", x1=self.x.start, x2=self.x.end, y1=y, y2=y, class_="grid"))
-            drawn.append(tag("text", text(format(value)), x=self.x.start - 6, y=y + 4, text_anchor="end"))
-        return drawn
+            elements.append(tag("line", x1=self.x.start, x2=self.x.end, y1=y, y2=y, class_="grid"))
+            elements.append(tag("text", text(format(value)), x=self.x.start - 6, y=y + 4, text_anchor="end"))
+        return elements

@@ -30,22 +30,22 @@ def lines(series: list[dict[str, Any]], label: str, *, percent: bool = True) -> 
         *axes.y_ticks([low + (high - low) * step / 4 for step in range(5)], format),
         *axes.x_ticks([(x, str(round(x))) for x in (first, last)], "epoch"),
     ]
-    taken: list[float] = []
+    label_heights: list[float] = []
     for number, curve in enumerate(series):
         if not curve["x"]:
             continue
-        shown = f"{curve['name']} {format(curve['y'][-1])}"
-        elements.append(axes.line(curve["x"], curve["y"], f"line s{number}", title(shown)))
-        y = _free(axes.y(curve["y"][-1]), taken)
-        elements.append(tag("text", text(shown), x=axes.x(curve["x"][-1]) + 6, y=y + 4, class_=f"s{number}"))
+        label_text = f"{curve['name']} {format(curve['y'][-1])}"
+        elements.append(axes.line(curve["x"], curve["y"], f"line s{number}", title(label_text)))
+        y = _free(axes.y(curve["y"][-1]), label_heights)
+        elements.append(tag("text", text(label_text), x=axes.x(curve["x"][-1]) + 6, y=y + 4, class_=f"s{number}"))
     return figure(axes.width, axes.height, *elements, label=label, class_="figure lines")
 
 
-def _free(y: float, taken: list[float]) -> float:
+def _free(y: float, label_heights: list[float]) -> float:
     """The height of a name, moved down until it covers no other name."""
-    while any(abs(y - other) < _LINE_HEIGHT for other in taken):
+    while any(abs(y - other) < _LINE_HEIGHT for other in label_heights):
         y += _LINE_HEIGHT
-    taken.append(y)
+    label_heights.append(y)
     return y
 
 

@@ -30,8 +30,8 @@ def column_findings(inputs: ReportInput) -> dict[str, Any]:
     ]
     findings.sort(key=lambda finding: (-finding["excess"], finding["column"], finding["values"]))
     scale = n_flagged / len(table.flagged)
-    kept = [{**f, "n_flagged": round(scale * f["n_flagged"])} for f in findings[:MAX_FINDINGS]]
-    return {"findings": kept, "sentence": _sentence(kept[0], n_flagged) if kept else None}
+    listed = [{**f, "n_flagged": round(scale * f["n_flagged"])} for f in findings[:MAX_FINDINGS]]
+    return {"findings": listed, "sentence": _sentence(listed[0], n_flagged) if listed else None}
 
 
 def _findings(groups: ColumnGroups, sampled: Ints, suspects: Ints, level: float) -> list[dict[str, Any]]:
@@ -59,8 +59,8 @@ def _findings(groups: ColumnGroups, sampled: Ints, suspects: Ints, level: float)
 
 
 def _sentence(finding: dict[str, Any], n_flagged: int) -> str:
-    where = f"{isolate(finding['column'])} {isolate(finding['values'])}"
+    group = f"{isolate(finding['column'])} {isolate(finding['values'])}"
     return (
         f"{percent(finding['flagged_share'])} of the flagged labels ({count(finding['n_flagged'])} of "
-        f"{count(n_flagged)}) are where {where}, as are {percent(finding['row_share'])} of all rows."
+        f"{count(n_flagged)}) are where {group}, as are {percent(finding['row_share'])} of all rows."
     )

@@ -55,10 +55,10 @@ def current_map(saved: Any) -> dict[str, Any] | None:
     return saved if isinstance(saved, dict) and saved.keys() >= _KEYS else None
 
 
-def _places(rows: Ints, wanted: Ints) -> Ints:
+def _places(rows: Ints, selected: Ints) -> Ints:
     """Where in ``rows`` each wanted one is."""
     order = np.argsort(rows)
-    return order[np.searchsorted(rows, wanted, sorter=order)]
+    return order[np.searchsorted(rows, selected, sorter=order)]
 
 
 def _labels(inputs: ReportInput, given: Ints, suggested: Ints) -> dict[str, str]:

@@ -80,16 +80,16 @@ export class SuspectView {
     byId("sample").replaceChildren(...parts);
     byId("sample").classList.toggle("both", Boolean(run.images && run.texts));
     byId("suspect").classList.toggle("tabular", Boolean(run.table));
-    byId("alignment").replaceChildren(...this.#said(details), ...this.#alignment(item, details));
+    byId("alignment").replaceChildren(...this.#annotations(details), ...this.#alignment(item, details));
     byId("neighbours").replaceChildren(...this.#neighbours(item, details));
   }
 
   // Who said what, where several annotators gave labels.
-  #said(details) {
-    if (!details?.said?.length) return [];
-    const rows = details.said.map(({ annotator, label: given, right }) => make("li", {},
+  #annotations(details) {
+    if (!details?.annotations?.length) return [];
+    const rows = details.annotations.map(({ annotator, label: given, right }) => make("li", {},
       label(annotator, "name soft"), label(given), make("b", {}, right === null ? "" : percent(right))));
-    return [make("h3", { id: "said-title" }, "Who said what, and P(right)"), make("ul", { class: "said", "aria-labelledby": "said-title" }, ...rows)];
+    return [make("h3", { id: "annotations-title" }, "Who said what, and P(right)"), make("ul", { class: "annotations", "aria-labelledby": "annotations-title" }, ...rows)];
   }
 
   #alignment(item, details) {

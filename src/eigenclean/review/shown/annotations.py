@@ -31,10 +31,10 @@ def suspect_annotations(
         columns = [table.column(name).to_pylist() for name in _COLUMNS]
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         return {}, [f"Who said what cannot be shown: {path} cannot be read ({str(error).splitlines()[0]})."]
-    said: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    labels_by_position: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for id, annotator, label, p_right in zip(*columns, strict=True):
         position = suspects.position.get(id) if isinstance(id, int | str) else None
-        if position is not None and len(said[position]) < _MAX_LABELS:
+        if position is not None and len(labels_by_position[position]) < _MAX_LABELS:
             share = round(float(p_right), 3) if isinstance(p_right, int | float) and 0 <= p_right <= 1 else None
-            said[position].append({"annotator": str(annotator), "label": str(label), "right": share})
-    return dict(said), []
+            labels_by_position[position].append({"annotator": str(annotator), "label": str(label), "right": share})
+    return dict(labels_by_position), []

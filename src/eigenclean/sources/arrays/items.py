@@ -60,9 +60,9 @@ def item_arrays(dataset: Any) -> dict[str, Any]:
 
 def _images(arrays: list[Array], *, by: str) -> Any:
     """One array of bytes, or encoded images where their sizes differ."""
-    shown = [channels_last(array, by=by) for array in arrays]
-    between = None if all(image.dtype == np.uint8 for image in shown) else brightness(shown)
-    pixels = [stretched(image, between) for image in shown]
+    images = [channels_last(array, by=by) for array in arrays]
+    between = None if all(image.dtype == np.uint8 for image in images) else brightness(images)
+    pixels = [stretched(image, between) for image in images]
     if len({image.shape for image in pixels}) == 1:
         return np.stack(pixels)
     cells = [encoded(image, max(image.shape[:2]))[0] for image in pixels]

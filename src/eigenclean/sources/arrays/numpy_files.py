@@ -80,8 +80,8 @@ def open_npz(
     with explain_read_errors(name, ".npz archive"), zipfile.ZipFile(path) as archive:
         members = [info.filename.removesuffix(".npy") for info in archive.infolist()]
         _check_members(members, name=name, need_labels=labels is None, need_features=need_features)
-        wanted = [key for key in _WANTED if key != "labels" or labels is None]
-        arrays = read_members(path, archive, wanted, name=name)
+        keys = [key for key in _WANTED if key != "labels" or labels is None]
+        arrays = read_members(path, archive, keys, name=name)
     if labels is None:
         labels = np.array(arrays["labels"])
     ids = np.array(arrays["ids"]) if "ids" in arrays else None

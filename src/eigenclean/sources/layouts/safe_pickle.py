@@ -96,7 +96,7 @@ def read_pickled_arrays(path: Path) -> dict[str, Array]:
         return {_text(name): value.to_numpy() for name, value in loaded.items()}
 
 
-def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
+def read_python2_batch(path: Path, keys: Sequence[str]) -> dict[str, Array]:
     """Arrays and lists of integers by name from a pickle that Python 2 wrote, as CIFAR's batches are.
 
     Other entries, such as names of files, are passed over; a wanted one that is missing is an error.
@@ -104,7 +104,7 @@ def read_python2_batch(path: Path, wanted: Sequence[str]) -> dict[str, Array]:
     with _explained(path, "batch of the python version"):
         loaded = load(_pickle_bytes(path), _STAND_INS)
         entries = {_text(name): value for name, value in loaded.items()}
-        return {name: _numbers(entries[name]) for name in wanted}
+        return {name: _numbers(entries[name]) for name in keys}
 
 
 def _numbers(value: Any) -> Array:

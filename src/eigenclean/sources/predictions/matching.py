@@ -85,20 +85,22 @@ class PredictedProbabilities:
                     f"{self.name} must have one row for each of the {n} labels, got {len(self.values)}"
                 )
             return None
-        theirs, wanted = _comparable(self.ids, ids)
-        order = np.argsort(theirs, kind="stable")
-        places = theirs[order]
-        repeated = places[1:] == places[:-1]
+        own_ids, label_ids = _comparable(self.ids, ids)
+        order = np.argsort(own_ids, kind="stable")
+        sorted_ids = own_ids[order]
+        repeated = sorted_ids[1:] == sorted_ids[:-1]
         if repeated.any():
-            raise InvalidData(f"{self.name} has more than one row with the id {places[1:][repeated][0].item()!r}")
-        at = np.minimum(np.searchsorted(places, wanted), max(len(places) - 1, 0))
-        missing = places[at] != wanted if len(places) else np.ones(n, dtype=bool)
+            raise InvalidData(
+                f"{self.name} has more than one row with the id {sorted_ids[1:][repeated][0].item()!r}"
+            )
+        positions = np.minimum(np.searchsorted(sorted_ids, label_ids), max(len(sorted_ids) - 1, 0))
+        missing = sorted_ids[positions] != label_ids if len(sorted_ids) else np.ones(n, dtype=bool)
         if missing.any():
             raise InvalidData(
                 f"{self.name} has no row for {int(missing.sum())} of the {n} ids, such as "
                 f"{ids[np.argmax(missing)].item()!r}; rows are matched by the column of ids"
             )
-        return np.asarray(order[at])
+        return np.asarray(order[positions])
 
     def _columns(self, classes: Array) -> tuple[Ints, Ints]:
         """Columns that hold probabilities, ascending, and the one of each class."""

@@ -64,11 +64,11 @@ def apply_patch(
     """
     path, out = Path(path), Path(out)
     _remove_leftovers(source, out.resolve())
-    if not revert and (done := last_removal(path, patch)) is not None:
+    if not revert and (earlier := last_removal(path, patch)) is not None:
         if not _is_same_place(path, out):
-            raise InvalidOption(f"{path} has {name} applied already, and {done.n_rows} rows less; copy it")
+            raise InvalidOption(f"{path} has {name} applied already, and {earlier.n_rows} rows less; copy it")
         n_labels = int(np.count_nonzero(patch.is_(RELABEL)))
-        return _record(source, patch, out, changed=0, already=n_labels, dropped=0, dropped_before=done.n_rows)
+        return _record(source, patch, out, changed=0, already=n_labels, dropped=0, dropped_before=earlier.n_rows)
     try:
         match = match_patch(source, patch, by_id=by_id, name=name)
     except InvalidData as error:
@@ -95,23 +95,23 @@ def apply_patch(
             assert match.locations is not None and isinstance(source.images, ImageFiles)
             move_images(source.images, source.ids, patch, match.locations, revert=revert, drop_removed=drop_removed)
         n_dropped = n_back if revert else n_dropped
-        kept = REMOVED if n_dropped and not revert else None
+        kept_in = REMOVED if n_dropped and not revert else None
     elif n_dropped == 0:
-        kept = None
+        kept_in = None
         if len(update) or not in_place:
             _write(source, patch, update, path, out, revert=revert)
     else:
-        kept = _write_without(source, patch, update, path, out, stays)
+        kept_in = _write_without(source, patch, update, path, out, stays)
     already = int(np.count_nonzero(patch.is_(RELABEL) & (match.is_applied != revert)))
     return _record(
-        source, patch, out, changed=len(update), already=already, dropped=n_dropped, kept=kept,
+        source, patch, out, changed=len(update), already=already, dropped=n_dropped, kept_in=kept_in,
         dropped_before=0 if revert else int(np.count_nonzero(match.is_dropped)),
     )  # fmt: skip
 
 
-def _record(source: Source, patch: Patch, out: Path, *, kept: str | None = None, **facts: int) -> dict[str, Any]:
-    """What was done, as plain values."""
-    return {"source": source.name, "out": str(out), **facts, "kept_in": kept, **patch.counts()}
+def _record(source: Source, patch: Patch, out: Path, *, kept_in: str | None = None, **facts: int) -> dict[str, Any]:
+    """The changes that were made, as plain values."""
+    return {"source": source.name, "out": str(out), **facts, "kept_in": kept_in, **patch.counts()}
 
 
 def _write_without(

@@ -69,8 +69,8 @@ def match_patch(source: Source, patch: Patch, *, by_id: bool = False, name: str 
     if is_class_folder(source):
         assert isinstance(source.images, ImageFiles)
         locations = find_images(source.images.root, source.ids, patch)
-    wanted = patch.ids if locations is None else locations.current
-    rows, exists = _find_rows(source.ids, wanted, source.name, name)
+    patch_ids = patch.ids if locations is None else locations.current
+    rows, exists = _find_rows(source.ids, patch_ids, source.name, name)
     labels = source.labels[np.where(exists, rows, 0)]
     if (labels.dtype.kind in "US") != (patch.old.dtype.kind in "US"):
         raise InvalidData(f"{source.name} has labels of type {labels.dtype}, but {name} is about {patch.old.dtype}")
@@ -126,17 +126,17 @@ def _with_text_labels(source: Source, patch: Patch) -> Source:
     return source.relabelled(np.array(texts.to_pylist(), dtype=np.str_))
 
 
-def _find_rows(ids: Array, wanted: Array, data: str, name: str) -> tuple[Ints, Bools]:
+def _find_rows(ids: Array, patch_ids: Array, data: str, name: str) -> tuple[Ints, Bools]:
     """Row of each wanted id, and whether it exists."""
-    if (ids.dtype.kind in "US") != (wanted.dtype.kind in "US"):
+    if (ids.dtype.kind in "US") != (patch_ids.dtype.kind in "US"):
         raise InvalidData(
-            f"{data} has ids such as {ids[0].item()!r}, but {name} has ids such as {wanted[0].item()!r}; "
+            f"{data} has ids such as {ids[0].item()!r}, but {name} has ids such as {patch_ids[0].item()!r}; "
             "choose the same --id-column as when the labels were judged"
         )
     order = np.argsort(ids, kind="stable")
-    positions = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
+    positions = np.minimum(np.searchsorted(ids, patch_ids, sorter=order), len(ids) - 1)
     rows = order[positions]
-    return rows, np.asarray(ids[rows] == wanted)
+    return rows, np.asarray(ids[rows] == patch_ids)
 
 
 def _differences(patch: Patch, labels: Array, exists: Bools, has_label: Bools) -> str:

@@ -41,7 +41,7 @@ RowRemover = Callable[[Path, Path, Bools], None]
 
 
 def row_remover(source: Source, path: Path) -> RowRemover:
-    """What writes a copy of the file ``path`` of the source without some rows; `InvalidOption` if there is none.
+    """A function that writes a copy of the file ``path`` without some rows; `InvalidOption` if there is none.
 
     It is called with the file, the copy, and a mask of the rows that stay.
     """
@@ -133,10 +133,10 @@ def remove_from_parquet(table: Table, path: Path, out: Path, stays: Bools) -> No
         with pq.ParquetWriter(out, schema, **writer_settings(file)) as writer:
             for number in range(file.num_row_groups):
                 group = file.read_row_group(number)
-                kept = group.filter(pa.array(stays[start : start + group.num_rows])).cast(schema)
+                remaining = group.filter(pa.array(stays[start : start + group.num_rows])).cast(schema)
                 start += group.num_rows
-                if kept.num_rows:
-                    writer.write_table(kept, row_group_size=kept.num_rows)
+                if remaining.num_rows:
+                    writer.write_table(remaining, row_group_size=remaining.num_rows)
             copy_metadata(file, writer)
 
 
@@ -149,10 +149,10 @@ def remove_from_arrow(table: Table, path: Path, out: Path, stays: Bools) -> None
         new_writer: Any = pa.ipc.new_file if is_file else pa.ipc.new_stream
         with new_writer(str(out), reader.schema, options=options) as writer:
             for batch in record_batches(reader):
-                kept = batch.filter(pa.array(stays[start : start + batch.num_rows]))
+                remaining = batch.filter(pa.array(stays[start : start + batch.num_rows]))
                 start += batch.num_rows
-                if kept.num_rows:
-                    writer.write_batch(kept)
+                if remaining.num_rows:
+                    writer.write_batch(remaining)
 
 
 def remove_from_npz(path: Path, out: Path, stays: Bools) -> None:

@@ -46,24 +46,24 @@ class ArrowTable(Table):
             with explain_read_errors(str(path), "Arrow file"):
                 places = [self.schema.names.index(name) for name in names]
                 for batch in record_batches(open_ipc(path, places, mapped=mapped)):
-                    wanted = batch.select(names)
-                    wanted.validate(full=True)  # offsets in a damaged file could point anywhere
-                    yield wanted
+                    selected = batch.select(names)
+                    selected.validate(full=True)  # offsets in a damaged file could point anywhere
+                    yield selected
 
 
 def open_ipc(path: Path, fields: list[int] | None = None, *, mapped: bool = True) -> _Reader:
     """A reader of the file, mapped or not; of a stream, only those fields."""
     source = pa.memory_map(str(path)) if mapped else pa.OSFile(str(path), "rb")
-    wanted = pa.ipc.IpcReadOptions(included_fields=fields)
+    options = pa.ipc.IpcReadOptions(included_fields=fields)
     if source.read(len(_FILE)) == _FILE:
         # Told which fields to read, it would copy them out of the map.
-        return pa.ipc.open_file(source) if mapped else pa.ipc.open_file(source, options=wanted)
+        return pa.ipc.open_file(source) if mapped else pa.ipc.open_file(source, options=options)
     source.seek(0)
-    return pa.ipc.open_stream(source, options=wanted)
+    return pa.ipc.open_stream(source, options=options)
 
 
 def record_batches(reader: _Reader) -> Iterator[pa.RecordBatch]:
-    """What the reader has, in order."""
+    """The record batches of the reader, in order."""
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)

@@ -202,20 +202,20 @@ def _null_rows(column: Any) -> Bools:
 
 def _missing_values(stream: Stream, *, by: str, what: str) -> InvalidData:
     """Only now that it is known to go wrong are the rows counted, in a second pass."""
-    start, count, first, where = 0, 0, -1, ""
+    start, count, first, first_column = 0, 0, -1, ""
     for batch in stream():
         missing = [_null_rows(column) for column in batch.columns]
         rows = np.logical_or.reduce(missing)
         if first < 0 and rows.any():
             first = start + int(np.argmax(rows))
-            where = next(
+            first_column = next(
                 name for name, mask in zip(batch.schema.names, missing, strict=True) if mask[first - start]
             )
         count += int(rows.sum())
         start += batch.num_rows
     return InvalidData(
         f"{by}: {what} must be complete, but {count} of {start} rows have missing values, "
-        f"the first is row {first} (column {where!r}); drop or fill those rows"
+        f"the first is row {first} (column {first_column!r}); drop or fill those rows"
     )
 
 

@@ -276,10 +276,10 @@ def _may_be_image(column: Any) -> bool:
 
 
 def matching(
-    schema: pa.Schema, wanted: str | Sequence[str] | None, excluded: set[str], *, by: str
+    schema: pa.Schema, patterns: str | Sequence[str] | None, excluded: set[str], *, by: str
 ) -> tuple[str, ...]:
     """The columns of these names, and those that match these patterns and are not excluded."""
-    names = () if wanted is None else [wanted] if isinstance(wanted, str) else wanted
+    names = () if patterns is None else [patterns] if isinstance(patterns, str) else patterns
     chosen: dict[str, None] = {}  # a set that keeps the order
     known = dict.fromkeys(schema.names)  # asked for once: each access builds the whole list
     for name in names:

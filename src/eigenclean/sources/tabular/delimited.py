@@ -107,10 +107,10 @@ class CsvTable(Table):
             except pa.ArrowInvalid as error:
                 self._enlarge_blocks(error)
             for batch in self._open(options, self._block_bytes):
-                seen = min(n_seen, batch.num_rows)
-                n_seen -= seen
-                if seen < batch.num_rows:
-                    yield batch.slice(seen)
+                n_skipped = min(n_seen, batch.num_rows)
+                n_seen -= n_skipped
+                if n_skipped < batch.num_rows:
+                    yield batch.slice(n_skipped)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """The columns with types that suit all their rows: labels may be 1, 2, 3 and then "none"."""

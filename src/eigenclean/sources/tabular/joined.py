@@ -77,7 +77,7 @@ class JoinedTable(Table):
         return sum(table.count() for table in self.tables)
 
     def class_names(self) -> Mapping[str, Sequence[str]]:
-        """Those of the first table."""
+        """Class names of the first table."""
         return self.tables[0].class_names()
 
 

@@ -30,13 +30,13 @@ class ParquetTable(Table):
 
     def has_gaps(self, columns: Sequence[str]) -> bool:
         """As its footer says; where it does not, the columns are read."""
-        wanted = set(columns)
+        names = set(columns)
         with explain_read_errors(self.name, "Parquet file"), pq.ParquetFile(self._path) as file:
             for group in range(file.metadata.num_row_groups):
                 row_group = file.metadata.row_group(group)
                 for number in range(row_group.num_columns):
                     column: Any = row_group.column(number)
-                    if column.path_in_schema not in wanted:
+                    if column.path_in_schema not in names:
                         continue
                     if column.statistics is None or not column.statistics.has_null_count:
                         return super().has_gaps(columns)
@@ -55,9 +55,9 @@ class ParquetTable(Table):
             pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
         ):
             for batch in file.iter_batches(batch_size=rows, columns=names):
-                wanted = batch.select(names)  # a name with a dot may have brought others along
-                wanted.validate(full=True)
-                yield wanted
+                selected = batch.select(names)  # a name with a dot may have brought others along
+                selected.validate(full=True)
+                yield selected
 
     def stream_rows(self, columns: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """Only the row groups that have them are read."""
@@ -70,12 +70,12 @@ class ParquetTable(Table):
             for group in range(file.metadata.num_row_groups):
                 n = file.metadata.row_group(group).num_rows
                 if first < stop and start < first + n:
-                    seen = first
+                    batch_start = first
                     for batch in file.iter_batches(row_groups=[group], columns=names):
-                        low, high = max(start - seen, 0), min(stop - seen, batch.num_rows)
-                        seen += batch.num_rows
+                        low, high = max(start - batch_start, 0), min(stop - batch_start, batch.num_rows)
+                        batch_start += batch.num_rows
                         if low < high:
-                            wanted = batch.select(names).slice(low, high - low)
-                            wanted.validate(full=True)
-                            yield wanted
+                            selected = batch.select(names).slice(low, high - low)
+                            selected.validate(full=True)
+                            yield selected
                 first += n

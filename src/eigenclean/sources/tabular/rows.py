@@ -16,7 +16,7 @@ from eigenclean.sources.tabular.table import Table
 
 @dataclass(frozen=True, eq=False)
 class RowValues:
-    """What is known of every row beside its features."""
+    """Labels, ids and texts of all rows of a table."""
 
     labels: Array
     ids: Array | None
@@ -25,7 +25,7 @@ class RowValues:
 
 
 def row_columns(columns: Columns) -> list[str]:
-    """The columns that are read for it."""
+    """The columns that are read for `RowValues`."""
     names = (columns.label, columns.id, columns.text)
     return list(dict.fromkeys(name for name in names if name is not None))
 

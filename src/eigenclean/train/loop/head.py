@@ -20,7 +20,7 @@ def last_layer(net: nn.Module) -> nn.Module:
     linear = [module for module in net.modules() if isinstance(module, nn.Linear)]
     if not linear:
         raise InvalidOption(
-            f"net {type(net).__name__}: has no linear layer, so backbone must be 1: nothing can be trained apart"
+            f"net {type(net).__name__}: has no linear layer to train at another rate, so backbone must be 1"
         )
     return linear[-1]
 

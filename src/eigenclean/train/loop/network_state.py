@@ -88,10 +88,10 @@ class NetworkState:
         return list(zip(kept, rest, strict=True))
 
 
-def make_optimiser(net: nn.Module, settings: Optimiser, *, apart: bool = False) -> TorchOptimiser:
-    """The torch optimiser with these settings; ``apart`` puts the last layer into a group of its own."""
+def make_optimiser(net: nn.Module, settings: Optimiser, *, separate_head: bool = False) -> TorchOptimiser:
+    """The torch optimiser with these settings; ``separate_head`` puts the last layer into a group of its own."""
     groups: Any = net.parameters()
-    if apart:
+    if separate_head:
         backbone, head = split_parameters(net)
         groups = [{"params": backbone, "is_backbone": True}, {"params": head, "is_backbone": False}]
     if settings.name == "sgd":

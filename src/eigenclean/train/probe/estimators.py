@@ -63,8 +63,8 @@ def fit_estimator(estimator: Any, features: Array, judged: JudgedLabels, classes
     if has_fit_parameter(fitted, "sample_weight"):
         fitted.fit(features, judged.codes, sample_weight=judged.weight)
     else:
-        kept = judged.weight > LEAST_PROBABILITY
-        if len(np.unique(judged.codes[kept])) < 2:
-            kept = np.ones(len(kept), dtype=bool)
-        fitted.fit(features[kept], judged.codes[kept])
+        is_used = judged.weight > LEAST_PROBABILITY
+        if len(np.unique(judged.codes[is_used])) < 2:
+            is_used = np.ones(len(is_used), dtype=bool)
+        fitted.fit(features[is_used], judged.codes[is_used])
     return EstimatorModel(fitted, np.asarray(fitted.classes_, dtype=np.intp), len(classes))

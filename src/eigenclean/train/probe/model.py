@@ -84,7 +84,7 @@ class ProbeModel:
 
     @classmethod
     def from_arrays(cls, record: Mapping[str, Any], arrays: Mapping[str, Array], n_classes: int) -> "ProbeModel":
-        """What `to_arrays` gave; a ValueError or KeyError when the arrays do not fit together."""
+        """The model that `to_arrays` described; a ValueError or KeyError when the arrays do not fit together."""
         stack = Stack(arrays["stack.scales"], arrays["stack.offsets"], float(record["loss"]))
         n_columns, heads = int(record["n_columns"]), {}
         verify_hash(arrays, n_columns)
@@ -106,15 +106,15 @@ class ProbeModel:
 def fit_probe(features: Array, judged: JudgedLabels, names: Sequence[str] | None = None, seed: int = 0) -> ProbeFit:
     """Fit heads to judged labels, and weight them by how well they predict rows that they did not learn from."""
     shares, weight = judged.soft()
-    wanted = _fitting_heads(*features.shape) if names is None else names
+    head_names = _fitting_heads(*features.shape) if names is None else names
     fits: dict[str, tuple[Head, Float64s]] = {}
-    linear = _fit_linear(features, shares, weight) if {"linear", "kernel"} & set(wanted) else None
-    if linear is not None and "linear" in wanted:
+    linear = _fit_linear(features, shares, weight) if {"linear", "kernel"} & set(head_names) else None
+    if linear is not None and "linear" in head_names:
         fits["linear"] = linear.head, linear.left_out_scores
-    if linear is not None and "kernel" in wanted:
+    if linear is not None and "kernel" in head_names:
         kernel = _fit_kernel(features, linear.head.row_map, shares, weight)
         fits["kernel"] = kernel.head, kernel.left_out_scores
-    if "trees" in wanted:
+    if "trees" in head_names:
         forest = fit_forest(features, judged.codes, judged.weight, judged.n_classes, seed)
         fits["trees"] = forest.head, forest.left_out_scores
     stack = fit_stack([scores for _, scores in fits.values()], shares, weight)
@@ -171,10 +171,10 @@ def _without_idle(
     spreads = np.array(
         [scale * scores.std() for scale, (_, scores) in zip(stack.scales, fits.values(), strict=True)]
     )
-    kept = spreads > _LEAST_SHARE * max(float(spreads.sum()), 1e-12)
-    if kept.all() or not kept.any():
+    is_used = spreads > _LEAST_SHARE * max(float(spreads.sum()), 1e-12)
+    if is_used.all() or not is_used.any():
         return fits, stack
-    fits = {name: fit for (name, fit), keep in zip(fits.items(), kept, strict=True) if keep}
+    fits = {name: fit for (name, fit), keep in zip(fits.items(), is_used, strict=True) if keep}
     return fits, fit_stack([scores for _, scores in fits.values()], shares, weight)
 
 

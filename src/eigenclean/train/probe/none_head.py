@@ -101,7 +101,7 @@ class NoneHead:
     def from_arrays(
         cls, record: Mapping[str, Any], arrays: Mapping[str, Array], n_classes: int, n_columns: int
     ) -> "NoneHead":
-        """What `to_arrays` gave; a ValueError or KeyError when the arrays do not fit together."""
+        """The head that `to_arrays` described; a ValueError or KeyError when the arrays do not fit together."""
         rows = {name.removeprefix("rows."): values for name, values in arrays.items() if name.startswith("rows.")}
         head = cls(
             PrincipalComponents(rows_from(record["rows"], rows), arrays.get("components")),

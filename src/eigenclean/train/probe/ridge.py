@@ -90,6 +90,6 @@ class _Spectrum:
     def of(cls, rows: Floats) -> "_Spectrum":
         n, d = rows.shape
         values, vectors = np.linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T)
-        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
-        values, vectors = values[kept], vectors[:, kept]
+        is_used = values > 1e-10 * max(float(values[-1]), 1e-300)
+        values, vectors = values[is_used], vectors[:, is_used]
         return cls(values, vectors if d <= n else (rows.T @ vectors) / np.sqrt(values))

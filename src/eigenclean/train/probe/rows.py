@@ -60,7 +60,7 @@ def describe_rows(row_map: RowMap) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def rows_from(record: Mapping[str, Any], arrays: Arrays) -> RowMap:
-    """What `describe_rows` described."""
+    """The preparation of rows that `describe_rows` has described."""
     if record["kind"] == _STANDARD:
         return StandardizedColumns(arrays["means"], arrays["deviations"])
     if record["kind"] == _FOURIER:

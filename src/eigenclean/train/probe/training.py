@@ -13,7 +13,7 @@ from eigenclean.verdict import Verdict
 
 
 class ProbabilityModel(Protocol):
-    """What predicts after the training."""
+    """The interface of a trained model: probabilities and classes of rows."""
 
     def predict_proba(self, features: Array) -> Float64s:
         """Probabilities of the classes, n x K."""
@@ -66,13 +66,13 @@ def train_probe(
     else:
         fit = fit_probe(features, judged, recipe.head_names(), seed)
         model, loss = fit.model, fit.model.stack.loss
-    kept = ~verdict.flagged if trusted is None else ~verdict.flagged | trusted
+    is_kept = ~verdict.flagged if trusted is None else ~verdict.flagged | trusted
     agrees = model.predict_codes(features) == codes
     record = {
         "epoch": 1,
         "loss": loss,
-        "train_accuracy": float(agrees[kept].mean()) if kept.any() else 0.0,
-        "kept_fraction": float(kept.mean()),
+        "train_accuracy": float(agrees[is_kept].mean()) if is_kept.any() else 0.0,
+        "kept_fraction": float(is_kept.mean()),
         "selected": True,
     }
     return ProbeTraining(model, verdict, record, none_head)

@@ -61,7 +61,7 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Forest":
-        """What `arrays` gave, checked: a node never leads back, and no column or class is missing."""
+        """The forest of `arrays`, checked: a node never leads back, and no column or class is missing."""
         forest = cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
         n, inner = len(forest.feature), forest.feature >= 0
         numbers = np.flatnonzero(inner)

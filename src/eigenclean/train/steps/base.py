@@ -53,7 +53,7 @@ class TrainingProgress(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """What a step returns.
+    """The result of a step.
 
     Attributes:
         loss: the scalar to minimise.

@@ -57,7 +57,7 @@ class ReviewServer:
         self.folder, self.n_suspects = review.folder, len(review.suspects)
         self._review = review
         self._socket = listen(port)
-        app = make_app(review, reviewer=reviewer_name(reviewer), again=judged_again)
+        app = make_app(review, reviewer=reviewer_name(reviewer), judge_again=judged_again)
         self._guard = Guard(app, port=self._socket.getsockname()[1], announce=lambda link: None, frames=LOCAL_PAGES)
         self._server = make_server(self._guard)
         self._thread = threading.Thread(target=self._run, name="eigenclean review", daemon=True)

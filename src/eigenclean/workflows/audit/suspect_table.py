@@ -116,9 +116,9 @@ def row_values(source: Source | None, rows: Ints, most: int = MAX_COLUMNS) -> li
 
 def _cells(table: Table, columns: Sequence[str], rows: Ints) -> list[dict[str, Any]]:
     cells: dict[int, dict[str, Any]] = {}
-    start, wanted = 0, np.sort(rows)
+    start, sorted_rows = 0, np.sort(rows)
     for batch in table.stream(columns, CHUNK_ROWS) if columns else ():
-        inside = wanted[(wanted >= start) & (wanted < start + batch.num_rows)]
+        inside = sorted_rows[(sorted_rows >= start) & (sorted_rows < start + batch.num_rows)]
         records = batch.take((inside - start).tolist()).to_pylist()
         cells |= dict(zip(inside.tolist(), records, strict=True))
         start += batch.num_rows

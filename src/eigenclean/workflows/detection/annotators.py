@@ -58,9 +58,9 @@ def judge_annotated(job: Job, ask: int | None = None) -> Judged:
     }
     if ask is not None:
         questions = choose_questions(consensus.model, ask)
-        asked = question_table(questions, data)
-        files[ASK] = lambda path: write_csv(asked, path, byte_order_mark=True)
-        facts["ask"] = {"n": len(questions), "first": asked.slice(0, MAX_LISTED).to_pylist()}
+        questions_table = question_table(questions, data)
+        files[ASK] = lambda path: write_csv(questions_table, path, byte_order_mark=True)
+        facts["ask"] = {"n": len(questions), "first": questions_table.slice(0, MAX_LISTED).to_pylist()}
     return Judged(consensus.verdict, seconds, {"annotators": facts}, files=files)
 
 

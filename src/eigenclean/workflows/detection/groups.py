@@ -39,8 +39,8 @@ def rows_of_groups(given: Any, data: Source, *, notify: Notify) -> Array | None:
         groups = groups[data.rows] if isinstance(data, EmbeddedSource) else groups
     if groups is None:
         return None
-    alone = groups_of_one_class(data.labels, groups)
-    if alone:
-        names = preview(np.array(alone), 4)
+    single_group_classes = groups_of_one_class(data.labels, groups)
+    if single_group_classes:
+        names = preview(np.array(single_group_classes), 4)
         notify(f"all rows of class {names} are in one group: no other group can judge them")
     return groups

@@ -1,1 +1,1 @@
-"""What the review page can ask for beside decisions."""
+"""Work that the review page can start: judging the run again."""

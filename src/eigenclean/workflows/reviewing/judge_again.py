@@ -55,8 +55,8 @@ def judge_again(review: Review) -> None:
         job = Job(data, [detector], decision, folder, share=0.0, groups=groups, verified=known.verified)
         with judge_in_memory(job) as judged:
             assert isinstance(judged.verdict.made_by, Mapping)
-            kept = {key: summary[key] for key in _KEPT if key in summary}
-            facts = {"decision": judged.verdict.made_by["decision"], **kept, **judged.facts}
+            carried_over = {key: summary[key] for key in _KEPT if key in summary}
+            facts = {"decision": judged.verdict.made_by["decision"], **carried_over, **judged.facts}
             files = {**group_files(groups, data), **decision_files(known.carried, data)}
             carrying = replace(judged, files={**judged.files, **files})
             Detection(data, carrying, facts, raw.encoding).publish(folder, output)

@@ -28,7 +28,7 @@ _N_DRAWN = 64
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """What was written.
+    """The exported file, and how its predictions compare with those of the run.
 
     Attributes:
         file: the model.
@@ -75,9 +75,9 @@ def export_model(
         difference = None if result is None else _difference(model, inputs, result)
         if result is None and to == "onnx":
             notify("note: the file was not checked: pip install 'eigenclean[onnx]' to do so")
-        about = describe(model, to, chosen.file, None if difference is None else (len(inputs), difference))
-        write_json(staging / ABOUT, about)
-        write_text(staging / README, readme(about))
+        description = describe(model, to, chosen.file, None if difference is None else (len(inputs), difference))
+        write_json(staging / ABOUT, description)
+        write_text(staging / README, readme(description))
         if model.raw_rows_.encoding is not None:
             model.raw_rows_.encoding.save(staging / ENCODING)
     checked = 0 if difference is None else len(inputs)
@@ -109,29 +109,34 @@ def describe(model: RobustClassifier, to: str, file: str, checked: tuple[int, fl
     }
 
 
-def readme(about: Mapping[str, Any]) -> str:
+def readme(description: Mapping[str, Any]) -> str:
     """The description as Markdown."""
     steps = []
-    if about["columns"] is not None:
+    if description["columns"] is not None:
         steps.append(
             f"Columns become numbers as `{ENCODING}` says: `eigenclean.tables.TableEncoding.load` reads it."
         )
-    if about["embedding"] is not None:
-        embedding = about["embedding"]
+    if description["embedding"] is not None:
+        embedding = description["embedding"]
         steps.append(f"Every {embedding['kind']} is embedded by the encoder `{embedding['encoder']}` first.")
-    given = about["input"]
+    given = description["input"]
     steps.append(f"Input: `{given['name']}`, {given['type']}, {given['shape']}: {given['meaning']}.")
-    steps.append("Standardisation is inside the file." if about["format"] != "safetensors" else _WEIGHTS)
-    steps.append(f"Output: probabilities of the {len(about['classes'])} classes in `{ABOUT}`, in that order.")
-    use = _USES.get(about["format"])
-    lines = [f"# {about['file']}: a classifier by {about['recipe']}", "", *(f"* {step}" for step in steps), ""]
+    steps.append("Standardisation is inside the file." if description["format"] != "safetensors" else _WEIGHTS)
+    steps.append(f"Output: probabilities of the {len(description['classes'])} classes in `{ABOUT}`, in that order.")
+    use = _USES.get(description["format"])
+    lines = [
+        f"# {description['file']}: a classifier by {description['recipe']}",
+        "",
+        *(f"* {step}" for step in steps),
+        "",
+    ]
     if use is not None:
         lines += ["```python", *use, "```", ""]
-    if about["checked"] is not None:
-        checked = about["checked"]
+    if description["checked"] is not None:
+        checked = description["checked"]
         difference = f"{checked['largest_difference']:.1e}"
         lines.append(f"Checked on {checked['rows']} rows: probabilities differ by at most {difference}.")
-    lines.append(f"Written by eigenclean {about['eigenclean']}.")
+    lines.append(f"Written by eigenclean {description['eigenclean']}.")
     return "\n".join(lines) + "\n"
 
 
@@ -160,8 +165,8 @@ def _checked_inputs(model: RobustClassifier, rows: str | None, reading: SourceOp
     spec = model.inputs_
     if spec.are_images:
         return rng.random((_N_DRAWN, *spec.shape), dtype=np.float32)  # type: ignore[misc]
-    drawn = rng.normal(size=(_N_DRAWN, int(spec.shape)))  # type: ignore[arg-type]
-    return np.asarray(drawn * spec.scaling.scale + spec.scaling.mean, dtype=np.float32)
+    sample = rng.normal(size=(_N_DRAWN, int(spec.shape)))  # type: ignore[arg-type]
+    return np.asarray(sample * spec.scaling.scale + spec.scaling.mean, dtype=np.float32)
 
 
 def _difference(model: RobustClassifier, inputs: Array, result: Array) -> float:

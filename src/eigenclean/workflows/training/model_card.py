@@ -28,7 +28,7 @@ def model_card(
     """The card as Markdown."""
     verdict = model.verdict_
     classes = [plain(label) for label in model.classes_.tolist()]
-    shown = ", ".join(map(str, classes[:_MAX_CLASSES])) + (" …" if len(classes) > _MAX_CLASSES else "")
+    class_list = ", ".join(map(str, classes[:_MAX_CLASSES])) + (" …" if len(classes) > _MAX_CLASSES else "")
     lines = [
         f"# Model: {plain(facts['recipe'])}",
         "",
@@ -36,7 +36,7 @@ def model_card(
         "|---|---|",
         f"| Data | {_cell(source)}, {len(verdict)} rows learned from |",
         f"| Hash of the data | `{facts['data_hash']}` |",
-        f"| Classes | {len(classes)}: {_cell(shown)} |",
+        f"| Classes | {len(classes)}: {_cell(class_list)} |",
         f"| Input | {_cell(_inputs(model, facts, encoding))} |",
         f"| Labels | {verdict.n_flagged} of {len(verdict)} look wrong to {verdict.method}; estimated noise rate "
         f"{fixed_percent(verdict.noise_rate)} |",
@@ -63,8 +63,8 @@ def model_card(
 def _inputs(model: RobustClassifier, facts: Mapping[str, Any], encoding: TableEncoding | None) -> str:
     embedding = facts.get("embedding")
     if embedding is not None:
-        beside = "" if encoding is None else f", beside {encoding.sentence()}"
-        return f"{embedding['kind']}s, embedded by {embedding['encoder']}{beside}"
+        other_columns = "" if encoding is None else f", beside {encoding.sentence()}"
+        return f"{embedding['kind']}s, embedded by {embedding['encoder']}{other_columns}"
     if encoding is not None:
         return encoding.sentence()
     if not hasattr(model, "model_") and model.inputs_.are_images:

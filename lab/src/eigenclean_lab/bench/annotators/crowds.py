@@ -44,7 +44,7 @@ def people(folder: Path | None, seed: int) -> LabelledCrowd:
 
 
 def people_with_gaps(folder: Path | None, seed: int) -> LabelledCrowd:
-    """The same with one to three labels for each image."""
+    """Labels by people for images, one to three for each image."""
     whole = people(folder, seed)
     rng = np.random.default_rng(seed)
     n = len(whole.truth)

@@ -62,12 +62,12 @@ def simulate(n: int, shared: float, seed: int) -> tuple[Float64s, Ints, Ints]:
     probabilities[rows, _other(first, rng)] += 1 - sure
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     right = np.minimum((probabilities.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), k - 1)
-    together, hard = _other(right, rng), rng.random(n)
+    shared_errors, hard = _other(right, rng), rng.random(n)
     labels = np.empty((n, len(RATES)), dtype=np.intp)
     for annotator, rate in enumerate(RATES):
         with_others = (hard < 2 * rate * shared) & (rng.random(n) < 0.5)
-        alone = rng.random(n) < rate * (1 - shared)
-        labels[:, annotator] = np.where(with_others, together, np.where(alone, _other(right, rng), right))
+        errs_alone = rng.random(n) < rate * (1 - shared)
+        labels[:, annotator] = np.where(with_others, shared_errors, np.where(errs_alone, _other(right, rng), right))
     return probabilities, right, labels
 
 
@@ -97,12 +97,12 @@ def same_error_ratio(labels: Ints, right: Ints) -> float:
         counts = np.zeros((k, k))
         np.add.at(counts, (right, column), 1)
         transitions.append(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) * (1 - np.eye(k)))
-    seen = expected = 0.0
+    observed = expected = 0.0
     for a in range(len(columns)):
         for b in range(a):
-            seen += float(np.sum((columns[a] == columns[b]) & (columns[a] != right)))
+            observed += float(np.sum((columns[a] == columns[b]) & (columns[a] != right)))
             expected += float((transitions[a] * transitions[b]).sum(axis=1)[right].sum())
-    return seen / max(expected, 1e-300)
+    return observed / max(expected, 1e-300)
 
 
 def run(repeats: int = 5) -> list[Coverage]:

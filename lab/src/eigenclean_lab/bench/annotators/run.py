@@ -78,24 +78,24 @@ def measure(name: str, folder: Path | None, seed: int) -> CrowdResult:
         return CrowdResult(name, note=str(error))
     given, truth = crowd.annotations, crowd.truth
     evidence = Evidence(np.arange(len(truth)), given.majority, features=crowd.features, annotations=given)
-    whole = judge_annotations(evidence)
-    alone = judge_annotations(Evidence(evidence.ids, evidence.labels, annotations=given))
-    assert whole.class_probabilities is not None
-    posterior = whole.model.posterior
-    quality = whole.quality
+    with_features = judge_annotations(evidence)
+    without_features = judge_annotations(Evidence(evidence.ids, evidence.labels, annotations=given))
+    assert with_features.class_probabilities is not None
+    posterior = with_features.model.posterior
+    quality = with_features.quality
     right = truth[given.rows] == given.codes
     actual = np.bincount(given.annotators, right) / given.per_annotator
     held = (quality.low <= actual) & (actual <= quality.high)
     return CrowdResult(
         name,
         majority=_share(given.majority_codes, truth),
-        labels_alone=_share(alone.model.posterior.argmax(axis=1), truth),
-        crowdlab=_crowdlab(given, whole.class_probabilities, truth),
+        labels_alone=_share(without_features.model.posterior.argmax(axis=1), truth),
+        crowdlab=_crowdlab(given, with_features.class_probabilities, truth),
         consensus=_share(posterior.argmax(axis=1), truth),
         calibration_error=round(consensus_calibration_error(posterior, truth), 4),
         quality_error=round(float(np.abs(quality.quality - actual).mean()), 4),
         quality_coverage=round(float(held.mean()), 3),
-        auroc=_auroc(crowd, whole.model.log_odds),
+        auroc=_auroc(crowd, with_features.model.log_odds),
         target=TARGETS.get(name),
     )
 

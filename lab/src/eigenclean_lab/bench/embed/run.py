@@ -152,25 +152,25 @@ def _speed(kind: str, name: str, repeats: int) -> Ratio:
     encoder = make_encoder(name, device="cpu")
     rng = np.random.default_rng(0)
     if kind == IMAGE:
-        few = _BATCHES * encoder.batch
-        shapes = rng.integers(0, 256, size=(few, 32, 32, 3), dtype=np.uint8)
-        source = open_source({"images": shapes, "labels": np.arange(few) % 2})
+        n_items = _BATCHES * encoder.batch
+        shapes = rng.integers(0, 256, size=(n_items, 32, 32, 3), dtype=np.uint8)
+        source = open_source({"images": shapes, "labels": np.arange(n_items) % 2})
         bare = _bare_images(name, shapes, encoder)
     else:
-        few = 8192 if name == "wordllama" else 256
+        n_items = 8192 if name == "wordllama" else 256
         vocabulary = np.array(
             ["card", "money", "where", "is", "my", "transfer", "fee", "top", "up", "cash", "not", "the"]
         )
-        texts = [" ".join(rng.choice(vocabulary, size=rng.integers(5, 25)).tolist()) for _ in range(few)]
-        source = open_source({"texts": texts, "labels": np.arange(few) % 2})
-        batches = [texts[start : start + encoder.batch] for start in range(0, few, encoder.batch)]
+        texts = [" ".join(rng.choice(vocabulary, size=rng.integers(5, 25)).tolist()) for _ in range(n_items)]
+        source = open_source({"texts": texts, "labels": np.arange(n_items) % 2})
+        batches = [texts[start : start + encoder.batch] for start in range(0, n_items, encoder.batch)]
         bare = lambda: [encoder.encode(batch) for batch in batches]  # noqa: E731
     target = RatioTarget("at most", 1.2)
 
     def ours() -> None:
         embed_source(source, encoder, use_cache=False)
 
-    case = f"embedding {few} {kind}s with {name}: read, decoded, embedded, kept"
+    case = f"embedding {n_items} {kind}s with {name}: read, decoded, embedded, kept"
     return Ratio.timed(case, "a bare loop of the model", best_in_turns(ours, bare, repeats), target)
 
 
@@ -184,13 +184,13 @@ def _bare_images(name: str, pixels: Any, encoder: Any) -> Callable[[], object]:
     network: Any = load_network(name)
     inputs = torch.from_numpy(pixels).permute(0, 3, 1, 2).float()
     size = encoder.preprocess.size
-    ready = (functional.interpolate(inputs, size=(size, size), mode="bicubic").clamp(0, 255) - 127) / 128
-    ready = ready.contiguous()
+    scaled = (functional.interpolate(inputs, size=(size, size), mode="bicubic").clamp(0, 255) - 127) / 128
+    scaled = scaled.contiguous()
 
     def loop() -> object:
         with torch.inference_mode():
             return [
-                network.extract_features(batch).mean((2, 3)).numpy() for batch in torch.split(ready, encoder.batch)
+                network.extract_features(batch).mean((2, 3)).numpy() for batch in torch.split(scaled, encoder.batch)
             ]
 
     return loop

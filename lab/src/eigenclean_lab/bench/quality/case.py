@@ -77,8 +77,8 @@ class QualitySetting:
     @property
     def seeded(self) -> bool:
         """Whether rows, labels or features depend on the seed; otherwise one run is enough."""
-        drawn = self.ratio > 1 or self.n_rows is not None
-        return isinstance(self.noise, Noise) or drawn or self.model is not None
+        is_subset = self.ratio > 1 or self.n_rows is not None
+        return isinstance(self.noise, Noise) or is_subset or self.model is not None
 
     @property
     def learned(self) -> bool:

@@ -39,7 +39,7 @@ class Shape:
     classes: int
 
     def smaller(self, factor: int) -> "Shape":
-        """The same with fewer rows, and fewer classes where there are many."""
+        """A shape with fewer rows, and fewer classes where there are many."""
         return Shape(self.rows // factor, min(self.columns, 64), min(self.classes, 20))
 
     def __str__(self) -> str:

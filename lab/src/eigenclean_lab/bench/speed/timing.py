@@ -53,8 +53,8 @@ def best_around(ours: Work, baseline: Work, pilot: Work, repeats: int) -> tuple[
     ours()
     before = [seconds(ours) for _ in range(repeats)]
     pilot()
-    alone, together = _alone(pilot), seconds(pilot)
-    slow = _alone(baseline) if alone < together else seconds(baseline)
+    one_thread, all_threads = _alone(pilot), seconds(pilot)
+    slow = _alone(baseline) if one_thread < all_threads else seconds(baseline)
     after = [seconds(ours) for _ in range(repeats)]
     return min(before + after), slow
 

@@ -57,10 +57,10 @@ def _train_judged(name: str, case: TrainingCase, seed: int) -> Trained:
 
 def _train_alone(name: str, case: TrainingCase, seed: int) -> Trained:
     """The classifier as it is, or inside cleanlab's wrapper with its default options."""
-    model, way = CLASSIFIERS[name]
+    model, treatment = CLASSIFIERS[name]
     classes, codes = encode_labels(case.labels)
     classifier: Any = MODELS[model](seed)
-    if way == CLEANLEARNING:
+    if treatment == CLEANLEARNING:
         cleanlab = require("cleanlab.classification", extra="cleanlab", caller=f"bench train, {name}")
         classifier = cleanlab.CleanLearning(
             classifier, seed=seed, verbose=False, find_label_issues_kwargs={"n_jobs": 1}
@@ -68,7 +68,7 @@ def _train_alone(name: str, case: TrainingCase, seed: int) -> Trained:
     started = time.perf_counter()
     classifier.fit(case.inputs, codes)
     seconds = time.perf_counter() - started
-    if way == CLEANLEARNING:
+    if treatment == CLEANLEARNING:
         kept = ~classifier.get_label_issues()["is_label_issue"].to_numpy(dtype=bool)
     else:
         kept = np.ones(len(codes), dtype=bool)

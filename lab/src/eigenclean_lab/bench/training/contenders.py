@@ -43,7 +43,7 @@ NAMES = (*RECIPES, PROBE, *CLASSIFIERS)
 
 
 def contenders(setting: TrainingSetting, names: Sequence[str]) -> list[str]:
-    """Those of the names that take part in the setting.
+    """The names that take part in the setting.
 
     >>> contenders(TrainingSetting("fashion", None), ["fine", "probe", "trees", "finetune"])
     ['fine']
@@ -68,9 +68,9 @@ def describe(name: str) -> dict[str, Any]:
     """What is trained without a network, as plain values; the judge is named as a component."""
     if name == PROBE:
         return recipe(PROBE).to_dict()
-    model, way = CLASSIFIERS[name]
-    judged = {"judged": recipe(PROBE).to_dict()} if way == JUDGED else {}
-    return {"model": repr(MODELS[model](0)), "way": way, **judged}
+    model, treatment = CLASSIFIERS[name]
+    judged = {"judged": recipe(PROBE).to_dict()} if treatment == JUDGED else {}
+    return {"model": repr(MODELS[model](0)), "way": treatment, **judged}
 
 
 def _takes_part(name: str, setting: TrainingSetting) -> bool:

@@ -66,9 +66,9 @@ def by_family(names: Iterable[str]) -> list[str]:
             families.append((with_fine, [name]))
         else:
             members.append(name)
-    wanted = set(names)
+    listed = set(names)
     ordered = [PROBE, *CLASSIFIERS, *(name for _, members in families for name in members)]
-    return [name for name in ordered if name in wanted]
+    return [name for name in ordered if name in listed]
 
 
 _HEAD = """# How well it trains

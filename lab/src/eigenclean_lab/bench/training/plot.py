@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ACROSS = 3  # panels
-_INK = {False: "#4477aa", True: "#cc6633"}  # others, those that FINE or the judge selects for
+_COLORS = {False: "#4477aa", True: "#cc6633"}  # others, those that FINE or the judge selects for
 
 
 def plot_training(cells: Sequence[Cell], path: Path) -> Path:
@@ -54,11 +54,11 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
 
 
 def _draw(axes: "Axes", row: TrainingRow, line: int) -> None:
-    ink = _INK[
+    color = _COLORS[
         row.recipe.startswith(("f-", "j-"))
         or row.recipe.endswith(("+fine", "+judge"))
         or row.recipe in ("fine", "judge", "probe")
     ]
     last, best = row.mean["last"], row.mean["best"]
-    axes.errorbar(last, line, xerr=row.deviation.get("last"), fmt="o", markersize=4, color=ink, zorder=3)
-    axes.plot(best, line, "o", markersize=6, markerfacecolor="none", markeredgecolor=ink, zorder=3)
+    axes.errorbar(last, line, xerr=row.deviation.get("last"), fmt="o", markersize=4, color=color, zorder=3)
+    axes.plot(best, line, "o", markersize=6, markerfacecolor="none", markeredgecolor=color, zorder=3)

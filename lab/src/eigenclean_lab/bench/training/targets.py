@@ -102,7 +102,7 @@ def _difference(setting: str, target: AccuracyTarget, others: Sequence[str], acc
 
 
 def _others(target: AccuracyTarget, accuracies: Accuracies) -> list[str]:
-    """Whom the recipe is compared with; for the best of several, all measured with the same seeds, best first."""
+    """The recipes to compare with; for the best of several, all measured with the same seeds, best first."""
     if target.than not in (BEST_SINGLE, BEST_OTHER):
         return [target.than]
     seeds = accuracies.get(target.recipe, {}).keys()

@@ -147,8 +147,10 @@ def _mark(claim: Claim) -> str:
 
 def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
     experiment = tables[SMALL.name].experiment
-    back = f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
-    out = [f"# {experiment.name}: {experiment.title}", "", back, ""]
+    origin = (
+        f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
+    )
+    out = [f"# {experiment.name}: {experiment.title}", "", origin, ""]
     for profile in _SHOWN:
         table = tables[profile.name]
         if not table.is_measured:
@@ -163,8 +165,8 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
 
 
 def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[str]:
-    here = "; ".join(f"{name}: {description}" for name, description in stand_ins(table, profile))
-    out = [f"Profile `{profile.name}`{f' ({here})' if here else ''}:", ""]
+    stand_in_list = "; ".join(f"{name}: {description}" for name, description in stand_ins(table, profile))
+    out = [f"Profile `{profile.name}`{f' ({stand_in_list})' if stand_in_list else ''}:", ""]
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
     figures[name] = partial(draw, table)
     out += [f"![{table.experiment.title}](../img/{name})", ""]

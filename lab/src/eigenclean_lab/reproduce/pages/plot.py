@@ -40,18 +40,18 @@ def draw(table: Table) -> str:
 def _dots(table: Table, figure: "Figure") -> None:
     """A panel for each column and each unit: dots for what was measured, diamonds for what the paper says."""
     rows = [row.name for row in table.experiment.rows]
-    drawn = [
-        (column.name, together)
-        for together in _metrics_by_unit(table)
+    panel_contents = [
+        (column.name, metrics)
+        for metrics in _metrics_by_unit(table)
         for column in table.experiment.columns
-        if any(table.value(row, column.name, together[0].key) is not None for row in rows)
+        if any(table.value(row, column.name, metrics[0].key) is not None for row in rows)
     ]
-    units = len({together for _, together in drawn})
-    across = min(_ACROSS, len(drawn) // units)  # each unit begins a line of its own
-    panels = _panels(figure, len(drawn), 1.9, 0.7 + 0.22 * len(rows), across=across, sharey=True)
+    units = len({metrics for _, metrics in panel_contents})
+    across = min(_ACROSS, len(panel_contents) // units)  # each unit begins a line of its own
+    panels = _panels(figure, len(panel_contents), 1.9, 0.7 + 0.22 * len(rows), across=across, sharey=True)
     printed = False
-    for axes, (column, together) in zip(panels, drawn, strict=True):
-        for number, metric in reversed(list(enumerate(together))):  # the first is drawn last, on top
+    for axes, (column, metrics) in zip(panels, panel_contents, strict=True):
+        for number, metric in reversed(list(enumerate(metrics))):  # the first is drawn last, on top
             for place, row in enumerate(rows):
                 entry = table.entries[row, column, metric.key]
                 if entry.paper is not None:
@@ -64,10 +64,10 @@ def _dots(table: Table, figure: "Figure") -> None:
                     axes.errorbar(
                         value, place, xerr=spread, fmt="o", color=OURS, markersize=4, markerfacecolor=fill
                     )
-        axes.set_title(column if units == 1 else f"{column}: {together[0].title}", loc="left")
+        axes.set_title(column if units == 1 else f"{column}: {metrics[0].title}", loc="left")
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-    first, *second = drawn[0][1]
+    first, *second = panel_contents[0][1]
     legend = f"dot: {first.title if units == 1 else 'measured'}" + "".join(
         f", circle: {metric.title}" for metric in second
     )
@@ -86,7 +86,7 @@ def _metrics_by_unit(table: Table) -> list[tuple[Metric, ...]]:
         )
         if measured and (metric in experiment.main_metrics or compared):
             by_unit.setdefault(metric.scale, []).append(metric)
-    return [tuple(together[:2]) for together in by_unit.values()]
+    return [tuple(metrics[:2]) for metrics in by_unit.values()]
 
 
 def _rates(table: Table, figure: "Figure") -> None:
