@@ -119,9 +119,9 @@ def _readers(folder: Path, hashes: dict[str, str]) -> Iterable[str]:
         Verdict.load(run_folder)
     except EigencleanError:
         return
-    data_sets = _files(run_folder, hashes)
-    if len(set(data_sets.values())) > 1:
-        yield f"readers accept a mixture: {data_sets}"
+    by_file = _files(run_folder, hashes)
+    if len(set(by_file.values())) > 1:
+        yield f"readers accept a mixture: {by_file}"
 
 
 def _files(run_folder: Path, hashes: dict[str, str]) -> dict[str, str]:
