@@ -225,8 +225,8 @@ def preview(values: Array, most: int = 8) -> str:
     >>> preview(np.arange(12))
     '0, 1, 2, 3, 4, 5, 6, 7, … (12 in all)'
     """
-    shown = ", ".join(repr(value) for value in values[:most].tolist())
-    return shown if len(values) <= most else f"{shown}, … ({len(values)} in all)"
+    listed = ", ".join(repr(value) for value in values[:most].tolist())
+    return listed if len(values) <= most else f"{listed}, … ({len(values)} in all)"
 
 
 @dataclass(frozen=True)

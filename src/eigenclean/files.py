@@ -180,8 +180,8 @@ def check_encodable(path: Path) -> None:
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
-        shown = str(path).encode("utf-8", "backslashreplace").decode()
-        raise InvalidOption(f"cannot write {shown}: its name is not UTF-8 text; choose another name") from None
+        name = str(path).encode("utf-8", "backslashreplace").decode()
+        raise InvalidOption(f"cannot write {name}: its name is not UTF-8 text; choose another name") from None
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

@@ -18,14 +18,14 @@ def print_annotators(facts: Mapping[str, Any]) -> None:
         f"the consensus differs from the majority in {facts['n_changed']} rows; "
         f"{facts['n_wrong_labels']} single labels look wrong"
     )
-    shown = table(None, "annotator", "labels", "right", "between", "look wrong", "often takes")
+    output = table(None, "annotator", "labels", "right", "between", "look wrong", "often takes")
     for row in facts["annotators"][:MAX_SHOWN]:
         between = f"{100 * row['quality_low']:.1f} to {fixed_percent(row['quality_high'])}"
         confusion = next((f"{pair['right']} for {pair['given']}" for pair in row["confusions"]), "")
         quality = fixed_percent(row["quality"])
         name = str(row["annotator"])[:60]
-        shown.add_row(name, str(row["n_labels"]), quality, between, str(row["n_wrong"]), confusion[:60])
-    console.print(shown, markup=False)
+        output.add_row(name, str(row["n_labels"]), quality, between, str(row["n_wrong"]), confusion[:60])
+    console.print(output, markup=False)
     hidden = facts["n_annotators"] - min(len(facts["annotators"]), MAX_SHOWN)
     if hidden > 0:
         say(f"… and {hidden} better annotator{'s' * (hidden > 1)} in annotators.parquet")

@@ -107,12 +107,12 @@ def _print(gate: "Gate") -> None:
     say(gate.sentence)
     if gate.passed:
         return
-    shown = table(None, "class", "labels", "estimated noise", "lower end")
+    output = table(None, "class", "labels", "estimated noise", "lower end")
     for row in gate.classes:
-        shown.add_row(
+        output.add_row(
             str(row["label"])[:60], str(row["n_samples"]), fixed_percent(row["noise"]), fixed_percent(row["low"])
         )
-    console.print(shown, markup=False)
+    console.print(output, markup=False)
     say(f"{gate.n_flagged} labels look wrong, the worst:")
     worst = table(None, "id", "given", "suggested", "P(right)")
     for suspect in gate.suspects:

@@ -175,15 +175,15 @@ def print_self_test(test: dict[str, Any]) -> None:
         f"\nSelf-test: {test['n_planted']} labels ({fixed_percent(test['share'])}) made wrong in a copy, "
         f"judged again, {runs} {'run' if runs == 1 else 'runs'}"
     )
-    shown = table(None, "measured", "")
-    shown.add_row("planted errors that were flagged (recall)", fixed_percent(test["recall"]))
+    output = table(None, "measured", "")
+    output.add_row("planted errors that were flagged (recall)", fixed_percent(test["recall"]))
     low, high = test["precision_low"], test["precision_high"]
     between = "–" if low is None else f"{fixed_percent(low)} to {fixed_percent(high)}"
-    shown.add_row("flags that are on wrong labels (precision)", between)
+    output.add_row("flags that are on wrong labels (precision)", between)
     if test["suggestion_accuracy"] is not None:
-        shown.add_row("suggestions that give the replaced label back", fixed_percent(test["suggestion_accuracy"]))
-    shown.add_row("average precision of the ranking", f"{test['average_precision']:.3f}")
-    console.print(shown, markup=False)
+        output.add_row("suggestions that give the replaced label back", fixed_percent(test["suggestion_accuracy"]))
+    output.add_row("average precision of the ranking", f"{test['average_precision']:.3f}")
+    console.print(output, markup=False)
     say(test["limits"])
 
 
@@ -203,11 +203,11 @@ def print_summary(summary: dict[str, Any], max_classes: int = 10) -> None:
     if summary.get("n_none"):
         say(none_sentence(summary["n_none"]))
     classes = sorted(summary["per_class"], key=lambda row: -row["n_flagged"] / row["n_samples"])
-    shown = table(None, "class", "labels", "flagged", "estimated noise")
+    output = table(None, "class", "labels", "flagged", "estimated noise")
     for row in classes[:max_classes]:
         noise = fixed_percent(row["estimated_noise_rate"])
-        shown.add_row(str(row["label"])[:60], str(row["n_samples"]), str(row["n_flagged"]), noise)
-    console.print(shown, markup=False)
+        output.add_row(str(row["label"])[:60], str(row["n_samples"]), str(row["n_flagged"]), noise)
+    console.print(output, markup=False)
     if len(classes) > max_classes:
         say(f"… and {len(classes) - max_classes} more classes in summary.json")
     if summary.get("most_doubtful"):

@@ -215,15 +215,15 @@ def diff(
     if as_json:
         print_json(changes)
         return
-    shown = table(None, "id", "old", "new", "")
+    output = table(None, "id", "old", "new", "")
     for change in changes[:_MAX_ROWS]:
-        shown.add_row(
+        output.add_row(
             str(change["id"])[:60],
             str(change["old"])[:40],
             str(change["new"])[:40],
             "applied already" if change["applied"] else "",
         )
-    console.print(shown, markup=False)
+    console.print(output, markup=False)
     if len(changes) > _MAX_ROWS:
         say(f"… and {len(changes) - _MAX_ROWS} more; --json shows all")
     applied = sum(change["applied"] for change in changes)
@@ -268,20 +268,20 @@ def show(patch: PatchArgument, as_json: o.Json = False) -> None:
     when = f", from {times[0]} to {times[-1]}" if times else ""
     say(f"by {by}{when}")
     if pairs:
-        shown = table(None, "old", "new", "labels")
-        shown.columns[1].justify = "left"
+        output = table(None, "old", "new", "labels")
+        output.columns[1].justify = "left"
         for (old, new), n in pairs.most_common(_MAX_ROWS):
-            shown.add_row(str(old)[:40], str(new)[:40], str(n))
-        console.print(shown, markup=False)
+            output.add_row(str(old)[:40], str(new)[:40], str(n))
+        console.print(output, markup=False)
         if len(pairs) > _MAX_ROWS:
             say(f"… and {len(pairs) - _MAX_ROWS} more pairs; --json shows all")
     notes = _notes(decisions)
     if notes:
-        shown = table(None, "id", "note")
-        shown.columns[1].justify = "left"
+        output = table(None, "id", "note")
+        output.columns[1].justify = "left"
         for id, note in notes[:_MAX_ROWS]:
-            shown.add_row(str(id)[:40], " ".join(note.split())[:120])
-        console.print(shown, markup=False)
+            output.add_row(str(id)[:40], " ".join(note.split())[:120])
+        console.print(output, markup=False)
         if len(notes) > _MAX_ROWS:
             say(f"… and {len(notes) - _MAX_ROWS} more notes; --json shows all")
     say_next("eigenclean", "patch", "diff", "SOURCE", patch)

@@ -58,11 +58,11 @@ def predict(
         print_json(facts if n_none is None else {**facts, "n_none": n_none})
         return
     say(f"{len(predictions.ids)} rows predicted, with a mean probability of {fixed_percent(confidence)}")
-    shown = table(None, "label", "rows")
+    output = table(None, "label", "rows")
     ordered = sorted(counts.items(), key=lambda item: -item[1])
     for name, count in ordered[:_MAX_CLASSES]:
-        shown.add_row(name[:60], str(count))
-    console.print(shown, markup=False)
+        output.add_row(name[:60], str(count))
+    console.print(output, markup=False)
     if len(ordered) > _MAX_CLASSES:
         say(f"… and {len(ordered) - _MAX_CLASSES} more labels")
     if n_none is not None:

@@ -83,8 +83,8 @@ _ROWS = (  # key in the record, what it means
 
 def print_quality(verdicts: dict[str, dict[str, Any]]) -> None:
     """Print a table of quality figures, with a column for each verdict."""
-    shown = table(None, "measured", *verdicts)
+    output = table(None, "measured", *verdicts)
     for key, meaning in _ROWS:
         numbers = [quality[key] for quality in verdicts.values()]
-        shown.add_row(meaning, *("–" if number is None else f"{number:.3f}" for number in numbers))
-    console.print(shown)
+        output.add_row(meaning, *("–" if number is None else f"{number:.3f}" for number in numbers))
+    console.print(output)

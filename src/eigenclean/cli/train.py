@@ -208,12 +208,12 @@ def _print_run(history: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -
         for key, name in (("val_accuracy", "validation"), ("test_accuracy", "test"), ("f", "F of the kept"))
         if key in history[-1]
     ]
-    shown = table(None, "epoch", "loss", "accuracy on given labels", "kept", *(name for _, name in columns))
+    output = table(None, "epoch", "loss", "accuracy on given labels", "kept", *(name for _, name in columns))
     for record in [*history[:1], *reselected[::step], *history[max(1, len(history) - 1) :]]:
         accuracy, kept = fixed_percent(record["train_accuracy"]), fixed_percent(record["kept_fraction"])
         others = [f"{record[key]:.3f}" if key == "f" else fixed_percent(record[key]) for key, _ in columns]
-        shown.add_row(str(record["epoch"]), f"{record['loss']:.3f}", accuracy, kept, *others)
-    console.print(shown)
+        output.add_row(str(record["epoch"]), f"{record['loss']:.3f}", accuracy, kept, *others)
+    console.print(output)
     if facts["best_epoch"] != history[-1]["epoch"]:
         best = facts["best_epoch"]
         say(f"the best epoch on the validation samples was {best}; the model is the one of that epoch")

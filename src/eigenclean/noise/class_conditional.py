@@ -95,8 +95,8 @@ class Transition(Noise):
     def __repr__(self) -> str:
         rows = np.asarray(self.matrix)
         # The matrix of a hundred classes has ten thousand numbers.
-        shown = self.matrix if len(rows) <= 4 else f"<{len(rows)} x {len(rows)}>"
-        return f"Transition(matrix={shown}, exact={self.exact})"
+        matrix = self.matrix if len(rows) <= 4 else f"<{len(rows)} x {len(rows)}>"
+        return f"Transition(matrix={matrix}, exact={self.exact})"
 
     def apply(self, codes: Ints, classes: Array, rng: np.random.Generator, features: Array | None = None) -> Ints:
         """New codes for all rows."""

@@ -21,9 +21,9 @@ def thumbnails(images: Sequence[Any] | Array, rows: Ints) -> list[dict[str, Any]
     >>> small["src"][:22], small["coarse"]
     ('data:image/png;base64,', True)
     """
-    shown = [channels_last(np.asarray(images[row]), by="report") for row in rows.tolist()]
-    between = brightness(shown)
-    return [_thumbnail(stretched(image, between)) for image in shown]
+    pictures = [channels_last(np.asarray(images[row]), by="report") for row in rows.tolist()]
+    between = brightness(pictures)
+    return [_thumbnail(stretched(image, between)) for image in pictures]
 
 
 def _thumbnail(image: Array) -> dict[str, Any]:

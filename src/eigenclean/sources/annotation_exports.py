@@ -63,8 +63,8 @@ def read_answers(table: Table, question: str | None = None) -> list[Answer]:
     if not questions:
         raise InvalidData(f"{table.name} is an export of annotations, but nobody has chosen a label in it yet")
     if (question or questions[0]) not in questions or (question is None and len(questions) > 1):
-        shown = preview(np.array(questions))
-        raise InvalidData(f"{table.name} has answers to {shown}; choose one of these with --label-column")
+        listed = preview(np.array(questions))
+        raise InvalidData(f"{table.name} has answers to {listed}; choose one of these with --label-column")
     return [answer for answer in answers if answer.question == (question or questions[0])]
 
 

@@ -7,7 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, say, table, working
-from eigenclean_lab.cli.options import Data, outcome
+from eigenclean_lab.cli.options import Data, Page, outcome
 
 
 def bench_annotators(
@@ -18,9 +18,7 @@ def bench_annotators(
         bool, typer.Option("--intervals", help="Only simulate whether intervals of the quality hold it.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Digits only; saves nothing.")] = False,
-    page: Annotated[
-        Path | None, typer.Option(help="Write the table into this page, between its marks.", show_default=False)
-    ] = None,
+    page: Page = None,
     json: o.Json = False,
 ) -> None:
     """How right the consensus of several annotators is: people's labels of CIFAR-10, and simulated crowds.
@@ -48,13 +46,13 @@ def bench_annotators(
         print_json(record)
     else:
         names = ("majority", "labels alone", "CROWDLAB", "consensus", "ECE", "quality off by", "target", "")
-        shown = table(None, "crowd", *names)
+        output = table(None, "crowd", *names)
         for each in measured:
             numbers = (each.majority, each.labels_alone, each.crowdlab, each.consensus, each.calibration_error)
             cells = ["–" if number is None else f"{number:.4f}" for number in (*numbers, each.quality_error)]
             target = "" if each.target is None else f">= {each.target:g}"
-            shown.add_row(each.crowd, *cells, target, outcome(each.passed))
-        console.print(shown)
+            output.add_row(each.crowd, *cells, target, outcome(each.passed))
+        console.print(output)
         for each in measured:
             if each.note:
                 say(f"{each.crowd}: {each.note}")
@@ -73,8 +71,8 @@ def _measure_intervals(out: Path, quick: bool, json: bool) -> None:
     if json:
         print_json(facts(rows))
         return
-    shown = table(None, "rows", "errors made together", "intervals", "hold the quality", "bias", "width")
+    output = table(None, "rows", "errors made together", "intervals", "hold the quality", "bias", "width")
     for each in rows:
         numbers = (each.shared, each.measured, each.coverage, each.bias, each.width)
-        shown.add_row(str(each.n), *(f"{number:g}" for number in numbers))
-    console.print(shown)
+        output.add_row(str(each.n), *(f"{number:g}" for number in numbers))
+    console.print(output)

@@ -7,7 +7,7 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, table, working
-from eigenclean_lab.cli.options import Data
+from eigenclean_lab.cli.options import Data, Page
 
 
 def bench_bursts(
@@ -15,9 +15,7 @@ def bench_bursts(
     data: Data = None,
     samples: Annotated[int, typer.Option(help="Images of CIFAR-10.")] = 2000,
     seeds: Annotated[int, typer.Option(help="How often errors and copies are drawn.")] = 3,
-    page: Annotated[
-        Path | None, typer.Option(help="Write the table into this page, between its marks.", show_default=False)
-    ] = None,
+    page: Page = None,
     json: o.Json = False,
 ) -> None:
     """Average precision where a third of the wrong labels stand on seven near copies each.
@@ -37,7 +35,7 @@ def bench_bursts(
     if json:
         print_json(facts(outcomes))
         return
-    shown = table(None, "data", "method", "seed", "AP without copies", "with copies")
+    output = table(None, "data", "method", "seed", "AP without copies", "with copies")
     for each in outcomes:
-        shown.add_row(each.data, each.method, str(each.seed), f"{each.without:.3f}", f"{each.with_copies:.3f}")
-    console.print(shown)
+        output.add_row(each.data, each.method, str(each.seed), f"{each.without:.3f}", f"{each.with_copies:.3f}")
+    console.print(output)

@@ -7,7 +7,8 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, table, working
-from eigenclean_lab.cli.options import Data
+from eigenclean_lab.cli.options import Data, Page
+from eigenclean_lab.formatting import decimals
 
 
 def bench_decisions(
@@ -16,9 +17,7 @@ def bench_decisions(
     samples: Annotated[int, typer.Option(help="Images of CIFAR-10.")] = 4000,
     seeds: Annotated[int, typer.Option(help="How often rows, errors and decisions are drawn.")] = 3,
     resume: Annotated[bool, typer.Option("--resume", help="Keep what bench_decisions.json has already.")] = False,
-    page: Annotated[
-        Path | None, typer.Option(help="Write the tables into this page, between its marks.", show_default=False)
-    ] = None,
+    page: Page = None,
     json: o.Json = False,
 ) -> None:
     """Noise rate, calibration and flags after 50, 200 and 500 decisions of a reviewer who is always right.
@@ -44,21 +43,17 @@ def bench_decisions(
     if json:
         print_json(facts(measured))
         return
-    shown = table(
+    output = table(
         None, "setting", "seed", "decisions", "noise", "estimated", "ECE", "F1", "F1 without", "false flags"
     )
     for step in measured.steps:
         numbers = (step.noise_rate, step.estimated, step.calibration_error, step.f, step.f_before, step.false_flags)
-        cells = ["–" if number is None else f"{number:.3f}" for number in numbers]
-        shown.add_row(step.setting, str(step.seed), str(step.n_decisions), *cells)
-    console.print(shown)
+        output.add_row(step.setting, str(step.seed), str(step.n_decisions), *map(decimals, numbers))
+    console.print(output)
     names = ("errors found", "bits per decision", "noise error", "without", "F1", "without")
-    shown = table(None, "setting", "seed", "order", "decisions", *names)
+    output = table(None, "setting", "seed", "order", "decisions", *names)
     for row in measured.orders:
-        taught = (row.noise_error, row.noise_error_before, row.f, row.f_before)
-        cells = [
-            "–" if number is None else f"{number:.3f}"
-            for number in (row.errors_found, row.uncertainty_removed, *taught)
-        ]
-        shown.add_row(row.setting, str(row.seed), row.order, str(row.n_decisions), *cells)
-    console.print(shown)
+        teaching = (row.noise_error, row.noise_error_before, row.f, row.f_before)
+        figures = (row.errors_found, row.uncertainty_removed, *teaching)
+        output.add_row(row.setting, str(row.seed), row.order, str(row.n_decisions), *map(decimals, figures))
+    console.print(output)

@@ -7,7 +7,8 @@ import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, print_json, table, working
-from eigenclean_lab.cli.options import Data
+from eigenclean_lab.cli.options import Data, Page
+from eigenclean_lab.formatting import decimals
 
 
 def bench_open_set(
@@ -16,9 +17,7 @@ def bench_open_set(
     samples: Annotated[int, typer.Option(help="Images of CIFAR-10.")] = 4000,
     seeds: Annotated[int, typer.Option(help="How often labels at random are drawn.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Keep what bench_open_set.json has already.")] = False,
-    page: Annotated[
-        Path | None, typer.Option(help="Write the tables into this page, between its marks.", show_default=False)
-    ] = None,
+    page: Page = None,
     json: o.Json = False,
 ) -> None:
     """Precision and recall of P(none) where some classes are left out; calls where every sample has a class.
@@ -44,9 +43,9 @@ def bench_open_set(
     if json:
         print_json(facts(outcomes))
         return
-    shown = table(None, "setting", "no class", "called", "precision", "recall", "AP without", "AP")
+    output = table(None, "setting", "no class", "called", "precision", "recall", "AP without", "AP")
     for each in outcomes:
         numbers = (each.none, each.called, each.precision, each.recall)
         cells = [*numbers, each.average_precision_before, each.average_precision]
-        shown.add_row(each.setting, *("–" if number is None else f"{number:.3f}" for number in cells))
-    console.print(shown)
+        output.add_row(each.setting, *map(decimals, cells))
+    console.print(output)

@@ -31,9 +31,9 @@ def bench_tables(
     if json:
         print_json(facts(results))
         return
-    shown = table(None, "table", "rows", "raw file", "by hand", "flagged when clean", "largest change")
+    output = table(None, "table", "rows", "raw file", "by hand", "flagged when clean", "largest change")
     for result in results:
         change = max(result.changes.items(), key=lambda item: abs(item[1]))
         numbers = f"{result.auroc:.3f}", f"{result.by_hand:.3f}", f"{result.flagged_when_clean:.1%}"
-        shown.add_row(result.table, str(result.n_rows), *numbers, f"{change[1]:+.3f} ({change[0]})")
-    console.print(shown)
+        output.add_row(result.table, str(result.n_rows), *numbers, f"{change[1]:+.3f} ({change[0]})")
+    console.print(output)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Data = Annotated[Path | None, typer.Option(help="Folder of the data; by default that of EIGENCLEAN_DATA.")]
 Device = Annotated[str | None, typer.Option(help="cpu; by default the best there is.")]
 Remeasure = Annotated[bool, typer.Option("--remeasure", help="Measure also cells that the file has already.")]
+Page = Annotated[
+    Path | None, typer.Option(help="Write the tables into this page, between its marks.", show_default=False)
+]
 Again = Annotated[bool, typer.Option("--again", hidden=True)]
 
 

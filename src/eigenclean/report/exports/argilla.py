@@ -21,8 +21,8 @@ def to_argilla(rows: Rows, path: Path) -> None:
             "run detect, or the folder that the ids are files in with --images"
         )
     field = "image" if texts is None else "text"
-    shown = texts if texts is not None else [str(file) for file in files or ()]
-    write_json_list(path, (_record(row, field, value) for row, value in zip(rows, shown, strict=True)))
+    contents = texts if texts is not None else [str(file) for file in files or ()]
+    write_json_list(path, (_record(row, field, value) for row, value in zip(rows, contents, strict=True)))
 
 
 def _record(row: dict[str, Any], field: str, value: str) -> dict[str, Any]:

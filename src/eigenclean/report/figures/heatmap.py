@@ -20,8 +20,8 @@ def heatmap(transition: dict[str, Any]) -> Markup:
     """
     names: list[str] = transition["labels"]
     rates: list[list[float]] = transition["rates"]
-    shown = [short(name, _MAX_LETTERS) for name in names]
-    longest = max(map(_width, shown), default=1)
+    short_names = [short(name, _MAX_LETTERS) for name in names]
+    longest = max(map(_width, short_names), default=1)
     step = 38 if len(names) <= _MAX_NUMBERED else 28
     slanted = longest > 3 * _LETTER
     left = max(60, longest + 16)  # room for "right" at least
@@ -34,12 +34,12 @@ def heatmap(transition: dict[str, Any]) -> Markup:
     ]
     for i, name in enumerate(names):
         middle = step * (i + 0.5)
-        elements.append(_name(name, shown[i], x=left - 10, y=top + middle + 4, text_anchor="end"))
+        elements.append(_name(name, short_names[i], x=left - 10, y=top + middle + 4, text_anchor="end"))
         if slanted:
             place = f"translate({left + middle + 2:.1f} {top - 8:.1f}) rotate(-45)"
-            elements.append(_name(name, shown[i], transform=place))
+            elements.append(_name(name, short_names[i], transform=place))
         else:
-            elements.append(_name(name, shown[i], x=left + middle, y=top - 8, text_anchor="middle"))
+            elements.append(_name(name, short_names[i], x=left + middle, y=top - 8, text_anchor="middle"))
     for i, row in enumerate(rates):
         for j, rate in enumerate(row):
             elements.append(_cell(names, i, j, rate, largest, left + step * j, top + step * i, step))

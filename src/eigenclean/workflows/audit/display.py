@@ -32,14 +32,14 @@ def audit_html(
         source: the data, for texts and values of rows.
         notes: what was said during the run.
     """
-    shown = _report_data(verdict, report, summary)
+    report_data = _report_data(verdict, report, summary)
     cautions = summary.get("cautions")
     values = {
-        "headline": shown["headline"],
+        "headline": report_data["headline"],
         "cautions": [plain(c, 1000) for c in cautions] if isinstance(cautions, list) else [],
-        "classes": shown["classes"]["rows"][:N_CLASSES],
-        "n_classes": shown["headline"]["n_classes"],
-        "suspects": _suspects(verdict, source, shown),
+        "classes": report_data["classes"]["rows"][:N_CLASSES],
+        "n_classes": report_data["headline"]["n_classes"],
+        "suspects": _suspects(verdict, source, report_data),
         "columns": [],
         "notes": [plain(note, 500) for note in notes],
     }
@@ -68,13 +68,13 @@ def _picture(image: Any) -> dict[str, Any] | None:
     return {"src": source, "coarse": bool(image.get("coarse"))} if is_ours else None
 
 
-def _suspects(verdict: Verdict, source: Source | None, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _suspects(verdict: Verdict, source: Source | None, report_data: Mapping[str, Any]) -> list[dict[str, Any]]:
     n = min(N_SUSPECTS, verdict.n_flagged) or N_SUSPECTS
     try:
         records = suspect_table(verdict, source, n)
     except (EigencleanError, OSError):  # the file has changed or gone since
         records = suspect_table(verdict, None, n)
-    pictures = {card["id"]: card["image"] for card in shown["suspects"]["cards"]}
+    pictures = {card["id"]: card["image"] for card in report_data["suspects"]["cards"]}
     hidden = {*_OWN, *_text_columns(records)}
     return [
         {

@@ -75,8 +75,8 @@ class AuditInputs:
         source = open_source(data, **options, need_features=False)
         labels = source.labels if source.annotations is None else source.annotations
         arrays = {"labels": labels, "ids": source.ids, "images": source.images, "texts": source.texts}
-        shown = {name: value for name, value in arrays.items() if value is not None}
-        return {"features": as_matrix(self.features), **shown}, self.options
+        given = {name: value for name, value in arrays.items() if value is not None}
+        return {"features": as_matrix(self.features), **given}, self.options
 
     def _arrays(self, data: Any) -> Any:
         """Arrays, given as the data or as the other arguments."""
