@@ -78,9 +78,10 @@ class QualitySuite:
         return measure_cell(request, figures)
 
     def group(self, cell: Cell) -> str:
-        """Detector, and whether a network has made the features."""
-        learned = SETTINGS[cell.task["setting"]].learned
-        return str(cell.task["detector"]) + (" on features of a network" if learned else "")
+        """Detector, half of the settings (they are measured at different times), and whether a network is involved."""
+        setting = SETTINGS[cell.task["setting"]]
+        learned = " on features of a network" if setting.learned else ""
+        return f"{cell.task['detector']}, {setting.half}{learned}"
 
     def is_comparable(self, figure: str) -> bool:
         """Everything but the time."""
