@@ -150,7 +150,7 @@ def test_an_output_folder_that_cannot_be_written(cli: Cli, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["detekt"], "Did you mean 'detect'"),
+        (["detekt"], "'detekt'; did you mean 'detect'? See `eigenclean --help`"),
         (["detect"], "SOURCE"),
         (["detect", "x.npz"], "--out"),
         (["detect", "x.npz", "--out", "y", "--nonsense"], "--nonsense"),

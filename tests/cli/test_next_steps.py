@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,9 +140,22 @@ def test_lists_explain_their_entries_and_say_which_command_takes_them(cli: Cli, 
     known = cli(command, "--help").out
     assert all(word in known for word in words if word.startswith("--"))
     lines = ran.out.splitlines()
-    if kind in ("detectors", "recipes", "encoders"):
-        assert all(len(line.split(maxsplit=1)[1]) > 15 for line in lines)
-    assert not any("`" in line or line.endswith(".") for line in lines)
+    assert all(len(line.split(maxsplit=1)[1]) > 15 for line in lines)
+    assert not any("`" in line or line.endswith((".", " et al")) for line in lines)
+
+
+def test_what_can_be_listed_is_listed(cli: Cli) -> None:
+    ran = cli("list")
+    assert ran.code == 0 and [line.split()[0] for line in ran.out.splitlines()] == list(KINDS)
+    assert next_words(ran.err) == ["list", "detectors"]
+    assert json.loads(cli("list", "--json").out) == list(KINDS)
+
+
+def test_lists_of_what_torch_runs_do_not_import_it(folder: Path) -> None:
+    code = "import sys; from eigenclean.cli.hints.explanations import explanation as e; "
+    code += "print(e('nets', 'linear'), e('losses', 'gce'), e('augments', 'flip'), 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Logistic regression") and done.stdout.endswith("(pad=0) False\n")
 
 
 def test_the_bare_command_is_help_that_can_be_read(cli: Cli) -> None:

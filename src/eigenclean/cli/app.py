@@ -116,8 +116,8 @@ def _escape_unprintable() -> None:
 def _usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = "eigenclean" if context is None else context.command_path
-    sentence = error.format_message().rstrip(".")
-    return f"{sentence}; see `{command} --help`"
+    sentence = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
+    return f"{sentence} See `{command} --help`" if sentence.endswith("?") else f"{sentence}; see `{command} --help`"
 
 
 def _say(sentence: str) -> None:

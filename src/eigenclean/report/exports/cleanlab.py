@@ -18,7 +18,7 @@ COLUMNS = {
 
 
 def to_cleanlab(rows: Rows, path: Path) -> None:
-    """``is_label_issue, label_score, given_label, predicted_label``, one row per sample, in order."""
+    """The frame of cleanlab: ``is_label_issue, label_score, given_label, predicted_label``, a row per sample."""
     table = rows.table()
     renamed = pa.table({name: table.column(column) for name, column in COLUMNS.items()})
     if path.suffix.lower() == ".parquet":

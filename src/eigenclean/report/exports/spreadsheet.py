@@ -9,7 +9,7 @@ from eigenclean.verdict import write_csv
 
 
 def to_spreadsheet(rows: Rows, path: Path) -> None:
-    """All columns of the verdict, and the texts if there are any."""
+    """For spreadsheets: all columns of the verdict, and the texts if there are any."""
     table = rows.table()
     texts = rows.texts()
     if texts is not None:

@@ -8,6 +8,7 @@ from eigenclean.sources.arrays.memory import MemorySource
 
 
 def _digits() -> MemorySource:
+    """1797 handwritten digits of 8 x 8 pixels, ten classes."""
     from sklearn.datasets import load_digits  # costs half a second that other sources need not pay
 
     pixels, labels = map(np.asarray, load_digits(return_X_y=True))
@@ -16,6 +17,7 @@ def _digits() -> MemorySource:
 
 
 def _wine() -> MemorySource:
+    """178 wines with 13 measurements each, three grapes."""
     from sklearn.datasets import load_wine
 
     columns, codes = map(np.asarray, load_wine(return_X_y=True))

@@ -22,7 +22,7 @@ def open_webvision(
     resize: int | None = 320,
     follow_links: bool = False,
 ) -> ImageSource:
-    """One split of the first ``classes`` classes, numbered as WebVision does.
+    """One split, of its first classes only, numbered as WebVision does.
 
     Args:
         path: folder with ``info/``, the images, and perhaps ``imagenet/``.

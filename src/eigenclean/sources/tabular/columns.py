@@ -98,8 +98,17 @@ class Columns:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose_columns(schema: pa.Schema, options: ColumnOptions, *, by: str, need_label: bool = True) -> Columns:
+def choose_columns(
+    schema: pa.Schema,
+    options: ColumnOptions,
+    *,
+    by: str,
+    need_label: bool = True,
+    label_candidates: Sequence[str] = (),
+) -> Columns:
     """Check the names in ``options`` and fill in the others by convention.
+
+    ``label_candidates`` are columns that may be meant when none has the name of a label; an error names them.
 
     >>> schema = pa.schema({"id": pa.int64(), "f0": pa.float32(), "f1": pa.float32(), "label": pa.string()})
     >>> columns = choose_columns(schema, ColumnOptions(), by="x.csv")
@@ -114,9 +123,11 @@ def choose_columns(schema: pa.Schema, options: ColumnOptions, *, by: str, need_l
     if need_label:
         label = label or _first_of(LABEL_NAMES, schema)
     if need_label and label is None:
+        columns = f"its columns are {_names(schema)}"
+        if label_candidates:
+            columns = f"those that can hold labels are {preview(np.array(label_candidates, dtype=np.str_))}"
         raise InvalidData(
-            f"{by} has no column named {LABEL_NAMES[0]!r}; its columns are {_names(schema)}; "
-            "choose the labels with --label-column"
+            f"{by} has no column named {LABEL_NAMES[0]!r}; {columns}; choose the labels with --label-column"
         )
     taken = {name for name in (label, id, text, image, group) if name is not None}
     left_out = set(matching(schema, options.leave_out, set(), by=by))

@@ -1,4 +1,4 @@
-"""Which column holds the labels when nobody said so and none has a usual name: the only one that can."""
+"""Which columns can hold the labels when nobody said so and none has a usual name; a single one is taken."""
 
 from typing import Any
 
@@ -21,23 +21,24 @@ _SAMPLE_ROWS = 5000  # rows that are looked at
 MAX_CLASSES, MAX_NUMBERS = 1000, 20  # different names, or whole numbers, that may be classes
 
 
-def find_label_column(table: Table, options: ColumnOptions) -> str | None:
-    """The one column that can hold labels; None if a column has a usual name, or if there is none or several.
+def find_label_columns(table: Table, options: ColumnOptions) -> list[str]:
+    """The columns that can hold labels; none if a column has a usual name.
 
     Names of classes repeat: a column of texts or whole numbers is a candidate if it has few different values.
 
     >>> from eigenclean.sources.tabular.frames import FrameTable
     >>> rows = {"width": [1.5, 2.5, 3.5, 4.5], "species": ["ant", "bee", "ant", "bee"]}
-    >>> find_label_column(FrameTable(pa.table(rows)), ColumnOptions())
-    'species'
-    >>> find_label_column(FrameTable(pa.table({**rows, "island": ["x", "x", "y", "y"]})), ColumnOptions())
+    >>> find_label_columns(FrameTable(pa.table(rows)), ColumnOptions())
+    ['species']
+    >>> find_label_columns(FrameTable(pa.table({**rows, "island": ["x", "x", "y", "y"]})), ColumnOptions())
+    ['species', 'island']
     """
     names = table.schema.names
     if any(name in names for name in LABEL_NAMES):
-        return None
+        return []
     usual = [name for name in names if name.lower() in LABEL_NAMES]
     if usual:
-        return usual[0] if len(usual) == 1 else None
+        return usual
     taken = {options.id_column, options.text_column, options.image_column, *ID_NAMES, *TEXT_NAMES, *IMAGE_NAMES}
     taken |= index_columns(table.schema) | numbered_columns(names) | {n for n in names if names.count(n) > 1}
     for chosen in (options.feature_columns, options.category_columns, options.leave_out):
@@ -50,8 +51,7 @@ def find_label_column(table: Table, options: ColumnOptions) -> str | None:
         and not names_identifier(field.name)
         and (limit := _most_values(field.type))
     }
-    candidates = _with_few_values(table, limits)
-    return candidates[0] if len(candidates) == 1 else None
+    return _with_few_values(table, limits)
 
 
 def _most_values(kind: Any) -> int:

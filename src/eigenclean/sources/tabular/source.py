@@ -18,7 +18,7 @@ from eigenclean.sources.images.source import ImageSource
 from eigenclean.sources.raw import LabelSource, TextSource, text_bytes
 from eigenclean.sources.tabular.column_arrays import Stream, blocks, joined_batches, regroup, stack
 from eigenclean.sources.tabular.columns import ColumnOptions, Columns, choose_columns, is_number, no_features
-from eigenclean.sources.tabular.label_choice import find_label_column
+from eigenclean.sources.tabular.label_choice import find_label_columns
 from eigenclean.sources.tabular.rows import row_columns, row_values
 from eigenclean.sources.tabular.table import CHUNK_ROWS, Table
 from eigenclean.tables import TableEncoding, fit_encoding
@@ -42,10 +42,10 @@ def open_table(
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
     with table.prepared(options) if one_pass else nullcontext():
-        name = None if labels is not None or options.label_column else find_label_column(table, options)
-        source = _open_rows(table, options, labels, one_pass) if name is None else None
+        found = [] if labels is not None or options.label_column else find_label_columns(table, options)
+        source = _open_rows(table, options, labels, one_pass, found) if len(found) != 1 else None
     if source is None:  # read again, as the labels have to be read as they are written
-        options = replace(options, label_column=name)
+        options = replace(options, label_column=found[0])
         with table.prepared(options) if one_pass else nullcontext():
             source = _open_rows(table, options, None, one_pass)
         source.found_label = True
@@ -66,8 +66,16 @@ def _groups(table: Table, column: str) -> Array:
     )
 
 
-def _open_rows(table: Table, options: ColumnOptions, labels: Array | None, one_pass: bool) -> Source:
-    columns = choose_columns(table.schema, options, by=table.name, need_label=labels is None)
+def _open_rows(
+    table: Table,
+    options: ColumnOptions,
+    labels: Array | None,
+    one_pass: bool,
+    label_candidates: Sequence[str] = (),
+) -> Source:
+    columns = choose_columns(
+        table.schema, options, by=table.name, need_label=labels is None, label_candidates=label_candidates
+    )
     if not columns.features:
         return _open_content(table, columns, options, labels)
     source = TableSource(table, columns, labels=labels, one_pass=one_pass)

@@ -33,6 +33,7 @@ class ModelFormat:
 
 
 def _write_onnx(model: "RobustClassifier", path: Path) -> None:
+    """A trained network or probe for any runtime that reads ONNX."""
     if _is_probe(model):
         from eigenclean.train.export.probe_graph import write_probe_graph
 
@@ -56,6 +57,7 @@ def _run_onnx(path: Path, inputs: "Array") -> "Array | None":
 
 
 def _write_script(model: "RobustClassifier", path: Path) -> None:
+    """A trained network for torch without eigenclean."""
     if _is_probe(model):
         raise InvalidOption(
             "eigenclean export: the probe has no network that TorchScript could hold; take --to onnx or "
@@ -73,6 +75,7 @@ def _run_script(path: Path, inputs: "Array") -> "Array | None":
 
 
 def _write_weights(model: "RobustClassifier", path: Path) -> None:
+    """The weights of a trained model alone."""
     require("safetensors", extra="train", caller="eigenclean export")
     if _is_probe(model):
         import numpy as np

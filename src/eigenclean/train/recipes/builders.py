@@ -42,10 +42,10 @@ def recipe_of(name: str, preset: Preset, stages: tuple[Stage, ...], networks: in
     )
 
 
-def with_detector(base: Callable[..., Recipe], detector: str, name: str) -> Callable[..., Recipe]:
+def with_detector(base: Callable[..., Recipe], detector: str, name: str, title: str = "") -> Callable[..., Recipe]:
     """F-X is X with another selector: a recipe function with the options of ``base``.
 
-    A ``threshold`` among the options is passed to the selector.
+    A ``threshold`` among the options is passed to the selector. Its documentation calls ``base`` by ``title``.
     """
 
     @wraps(base)
@@ -54,5 +54,5 @@ def with_detector(base: Callable[..., Recipe], detector: str, name: str) -> Call
         threshold = {"threshold": options["threshold"]} if "threshold" in options else {}
         return recipe.with_selector(make_selector(detector, soft=recipe.is_semi_supervised, **threshold), name=name)
 
-    make_recipe.__doc__ = f"`{base.__name__}` with the detector {detector} as the selector."
+    make_recipe.__doc__ = f"`{title or base.__name__}` on the samples that the detector {detector} keeps."
     return make_recipe

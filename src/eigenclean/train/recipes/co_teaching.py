@@ -90,5 +90,5 @@ def exchange_selections(
     return replace(co_teaching(preset, forget_rate, ramp, warm_up, epochs, refresh), optimiser=settings.optimiser)
 
 
-f_coteaching = with_detector(exchange_selections, "fine", "f-coteaching")
-j_coteaching = with_detector(exchange_selections, "judge", "j-coteaching")
+f_coteaching = with_detector(exchange_selections, "fine", "f-coteaching", title="co-teaching")
+j_coteaching = with_detector(exchange_selections, "judge", "j-coteaching", title="co-teaching")
