@@ -93,9 +93,11 @@ def _script(name: str) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Hide what only the tests read in the first line of a block; fill in what was measured."""
+    """Fill in what was measured, keep "%" beside its number in tables, and hide what only the tests read."""
     markdown = markdown.replace(scale_page.MARK, scale_page.measured(ROOT / "results" / "bench_scale.json"))
     markdown = markdown.replace(ATTACK, attack_table(ROOT / "results" / "attack.json"))
+    rows = re.compile(r"^\|.*\|$", flags=re.MULTILINE)
+    markdown = rows.sub(lambda row: row[0].replace(" %", "\N{NO-BREAK SPACE}%"), markdown)
     return re.sub(r"^( *```(?:console|text)) (?:exit=\d+|approx)$", r"\1", markdown, flags=re.MULTILINE)
 
 

@@ -38,7 +38,7 @@ def test_the_hook_stops_a_commit_of_wrong_labels(cli: Cli, folder: Path) -> None
     assert ran.code == 1 and "bad.csv failed" in ran.out
 
 
-@pytest.mark.parametrize(("source", "code"), [("bad.csv", 1), ("missing.csv", 2)])
+@pytest.mark.parametrize(("source", "code"), [("good.csv", 0), ("bad.csv", 1), ("missing.csv", 2)])
 def test_the_action_annotates_and_ends_as_the_command_does(folder: Path, source: str, code: int) -> None:
     step = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"][-1]
     program = folder / "bin" / "eigenclean"
@@ -62,8 +62,12 @@ def test_the_action_annotates_and_ends_as_the_command_does(folder: Path, source:
         timeout=120,
     )
     assert done.returncode == code, done.stderr
-    assert ("::warning file=bad.csv,line=" in done.stdout) == summary.exists() == (code == 1)
-    if code == 1:
+    assert ("::warning file=bad.csv,line=" in done.stdout) == (code == 1)
+    assert summary.exists() == (code < 2)
+    if code == 0:
+        assert "| good.csv | passed |" in summary.read_text()
+        assert done.stdout.startswith("eigenclean check: good.csv passed: ")
+    elif code == 1:
         assert "| bad.csv | **failed** |" in summary.read_text()
     else:
         assert "missing.csv" in done.stderr and done.stderr.count("\n") == 1

@@ -13,6 +13,11 @@ def test_what_the_page_shows_is_what_comes_out(examples: ModuleType, shown_page:
     assert not stale, "\n\n".join(place.complaint for place in stale)
 
 
+def test_a_percent_sign_stays_beside_its_number_in_tables(hooks: ModuleType) -> None:
+    shown = hooks.on_page_markdown("About 5 % of:\n\n| share |\n|---|\n| 2.5 % |\n\n```console exit=1\n$ false\n")
+    assert shown == "About 5 % of:\n\n| share |\n|---|\n| 2.5\N{NO-BREAK SPACE}% |\n\n```console\n$ false\n"
+
+
 def write(folder: Path, text: str, name: str = "page.md") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")

@@ -5,13 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 import eigenclean
 from eigenclean.detect import DETECTORS
@@ -97,14 +99,20 @@ def test_every_public_name_is_documented(site: Path, hooks: ModuleType) -> None:
             assert name in index.text and (site / "reference" / "python" / f"{name}.html").exists()
 
 
-def test_the_search_works_from_a_folder(site: Path) -> None:
-    """Opened as files: no server, no other host."""
+@contextmanager
+def browser_page(width: int = 1280) -> Iterator[Page]:
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     assert executable, "please install chromium or google-chrome"
-    asked: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        yield browser.new_page(viewport={"width": width, "height": 800})
+        browser.close()
+
+
+def test_the_search_works_from_a_folder(site: Path) -> None:
+    """Opened as files: no server, no other host."""
+    asked: list[str] = []
+    with browser_page() as page:
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "howto" / "patch.html").as_uri())
         page.locator(".md-search__input").click()
@@ -115,8 +123,27 @@ def test_the_search_works_from_a_folder(site: Path) -> None:
         result.click()
         expect(page.locator("h1")).to_be_visible()
         assert page.url.startswith("file:") and ".html" in page.url
-        browser.close()
     assert all(url.startswith(("file:", "data:", "blob:", "about:")) for url in asked)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_fit_a_phone_and_a_desktop(site: Path, width: int) -> None:
+    """No page is wider than the window, and no picture is broken."""
+    with browser_page(width) as page:
+        for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # that one is for servers
+            page.goto(path.as_uri())
+            name = path.relative_to(site)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+            assert page.evaluate(broken) == [], name
+
+
+def test_the_table_of_quality_is_seen_as_a_whole(site: Path) -> None:
+    with browser_page() as page:
+        page.goto((site / "explanation" / "quality.html").as_uri())
+        table = page.locator(".md-typeset__scrollwrap").first
+        assert table.locator("th").count() > 10
+        assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,22 @@ def test_it_fits_a_phone(
     assert min(page.evaluate(sizes)) >= 12
 
 
+def test_a_matrix_of_few_classes_is_not_blown_up(open_report: Callable[..., Watched], make: Make) -> None:
+    scale = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+    for n_classes in (2, 3, 5, 10):
+        page = open_report(make(n=400, n_classes=n_classes), viewport={"width": 1280, "height": 900}).page
+        assert 1 <= page.locator("svg.heatmap").evaluate(scale) <= 2.1
+
+
+def test_intervals_of_classes_end_on_their_scale(open_report: Callable[..., Watched], make: Make) -> None:
+    page = open_report(make(n=400, n_classes=4)).page
+    ends = page.locator("svg.bar .range").evaluate_all(
+        "lines => lines.map(line => parseFloat(line.getAttribute('x2')))"
+    )
+    assert len(ends) == 4 and sorted(ends)[-2] < 100
+    assert max(ends) == 100  # the longest is the end of the scale
+
+
 def test_dark_follows_the_system_and_the_button(open_report: Callable[..., Watched], make: Make) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
     light = open_report(make(), color_scheme="light").page

@@ -92,10 +92,11 @@ def test_annotations_stand_at_the_lines_of_the_suspects(suffix: str, tmp_path: P
     flagged = np.arange(20) >= 14
     p_clean = np.where(flagged, np.linspace(0, 0.01, 20), 1.0)
     judged = Verdict(np.arange(20), labels, p_clean, p_clean, flagged, labels[::-1].copy(), p_clean)
-    lines = to_annotations([Gate.of(judged, str(path), 0.02), Gate.of(judged, "passed", 1.0)])
+    lines = to_annotations([Gate.of(judged, str(path), 0.02), Gate.of(judged, "other\n::error::data", 1.0)])
     assert lines[0].startswith(f"::error file={tmp_path}/a%2Cb%25{suffix}::") and "failed" in lines[0]
     start = 2 if suffix == ".csv" else 1
     assert f"a%2Cb%25{suffix},line={14 + start}::id 14: the label 'x%25\\ny' looks wrong" in lines[1]
-    assert len(lines) == 6 and not any("\n" in line for line in lines)
+    assert len(lines) == 7 and not any("\n" in line for line in lines)
+    assert lines[-1].startswith("eigenclean check: other ::error::data passed: estimated noise ")
     path.write_text("header\n" + "row\nbroken\n" * 20)  # cells with line breaks
     assert "line=" not in to_annotations([Gate.of(judged, str(path), 0.02)])[1]

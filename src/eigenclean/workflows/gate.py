@@ -182,10 +182,14 @@ def to_junit(gates: Sequence[Gate]) -> str:
 
 
 def to_annotations(gates: Sequence[Gate]) -> list[str]:
-    """Workflow commands of GitHub Actions: a message for each gate that failed, and one at each of its suspects."""
+    """Lines for the log of GitHub Actions: a message for each gate that failed, and one at each of its suspects.
+
+    A gate that passed is a plain line in the log, and nothing in the pull request.
+    """
     lines = []
     for gate in gates:
         if gate.passed:
+            lines.append(f"eigenclean check: {' '.join(_plain(gate.sentence).split())}")
             continue
         path = gate.name
         lines.append(f"::error file={_property(path)}::{_message(gate.sentence)}")

@@ -61,6 +61,21 @@ def test_it_shows_headline_classes_and_values_and_escapes_them(result: Audit) ->
     assert "features: " in html  # what became of the columns
 
 
+def test_words_stay_whole_on_a_phone(result: Audit, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.set_content(f"<body>{result._repr_html_()}</body>")
+    for name in ("class", "labels", "flagged"):
+        assert (
+            page.get_by_role("columnheader", name=name, exact=True).evaluate(
+                "cell => { const range = document.createRange(); range.selectNodeContents(cell); "
+                "return range.getClientRects().length }"
+            )
+            == 1
+        ), name
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
 def test_a_column_of_texts_is_shown_once(result: Audit, frame: pd.DataFrame, tmp_path: Path) -> None:
     result.save(tmp_path / "run")
     texts = frame.assign(remark=[f"remark {row}" for row in range(N)])[["remark", "width", "species"]]

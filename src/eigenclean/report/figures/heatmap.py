@@ -11,6 +11,7 @@ from eigenclean.report.formatting import isolate, percent, percent_number, short
 _LETTER = 7.2  # width of a letter at the size used here; Chinese characters and emoji take twice that
 _MAX_LETTERS = 18
 _MAX_NUMBERED = 12  # more classes leave no room for numbers
+_FEW, _NARROWEST = 330, 200  # a narrow grid at the width of the page would have huge letters
 
 
 def heatmap(transition: dict[str, Any]) -> Markup:
@@ -43,11 +44,10 @@ def heatmap(transition: dict[str, Any]) -> Markup:
     for i, row in enumerate(rates):
         for j, rate in enumerate(row):
             elements.append(_cell(names, i, j, rate, largest, left + step * j, top + step * i, step))
-    width, height = left + step * len(names) + right, top + step * len(names) + 2
+    width, height = max(left + step * len(names) + right, _NARROWEST), top + step * len(names) + 2
     label = f"Transition matrix of {len(names)} classes: how many labels of each right class were given which label"
-    return figure(
-        width, height, *elements, label=label, class_=f"figure heatmap {'wide' if len(names) > 10 else ''}".strip()
-    )
+    size = "wide" if len(names) > 10 else "few" if width < _FEW else ""
+    return figure(width, height, *elements, label=label, class_=f"figure heatmap {size}".strip())
 
 
 def _cell(names: list[str], i: int, j: int, rate: float, largest: float, x: float, y: float, step: float) -> Markup:
