@@ -1,6 +1,8 @@
 """The numbers in the README are those of the committed results file."""
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 from PIL import Image
@@ -29,6 +31,28 @@ def test_quality_tables_are_the_results_file() -> None:
         assert settings
         assert "\n".join(peer_table(rows, names, settings)) in text
         assert f"{len(settings)} settings" in text
+
+
+def test_the_first_screen_has_picture_install_commands_and_quality() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = "\n".join(text.splitlines()[:45])
+    words = [
+        "docs/img/walk.gif",
+        "pip install",
+        "$ eigenclean detect",
+        "## How good it is",
+        "| cleanlab, ",
+        "| FINE |",
+    ]
+    places = [first.index(word) for word in words]
+    assert places == sorted(places)
+    assert first.count("$ eigenclean ") == 3
+    assert text.index("## Speed") > text.index("## From Python") > places[-1]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    named = set(re.findall(r"`'eigenclean\[(\w+)\]'`", text))
+    assert {"review", "embed", "train", "mcp"} <= named <= set(extras)
 
 
 def test_the_moving_picture_is_short_and_small() -> None:

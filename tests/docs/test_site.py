@@ -105,7 +105,9 @@ def browser_page(width: int = 1280) -> Iterator[Page]:
     assert executable, "please install chromium or google-chrome"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_page(viewport={"width": width, "height": 800})
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.set_default_timeout(120_000)  # long pages, on a machine that runs other tests too
+        yield page
         browser.close()
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
+from sklearn.datasets import load_wine
 
 from eigenclean.cli.app import run as eigenclean
 from eigenclean.review import Review
@@ -253,3 +254,19 @@ def test_the_pane_and_the_filter_in_a_browser(
     assert page.locator("img, [onerror], [onmouseover]").count() == 0
     assert page.locator("script").count() == (1 if kind == "live" else 2)
     review.close()
+
+
+def test_a_table_with_long_names_is_seen_as_a_whole(open_page: OpenPage, tmp_path: Path) -> None:
+    data: Any = load_wine()
+    given = np.array(["barolo", "grignolino", "barbera"])[data.target]
+    given[::17] = "barbera"
+    columns = {name: data.data[:, k] for k, name in enumerate(data.feature_names)}
+    pq.write_table(pa.table({**columns, "label": given}), tmp_path / "x.parquet")
+    run, file = str(tmp_path / "run"), tmp_path / "x.html"
+    assert eigenclean(["detect", str(tmp_path / "x.parquet"), "--method", "knn", "--out", run, "--no-report"]) == 0
+    assert eigenclean(["review", run, "--export", str(file)]) == 0
+    page = open_page(file.as_uri()).page
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator(".values tbody tr")).to_have_count(13)
+        assert page.locator(".values .scrolled").evaluate("box => box.scrollWidth <= box.clientWidth"), width

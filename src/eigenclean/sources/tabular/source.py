@@ -42,10 +42,10 @@ def open_table(
         one_pass: whether features may be kept in memory when the labels are read, to avoid a second pass.
     """
     with table.prepared(options) if one_pass else nullcontext():
-        found = [] if labels is not None or options.label_column else find_label_columns(table, options)
-        source = _open_rows(table, options, labels, one_pass, found) if len(found) != 1 else None
+        candidates = [] if labels is not None or options.label_column else find_label_columns(table, options)
+        source = _open_rows(table, options, labels, one_pass, candidates) if len(candidates) != 1 else None
     if source is None:  # read again, as the labels have to be read as they are written
-        options = replace(options, label_column=found[0])
+        options = replace(options, label_column=candidates[0])
         with table.prepared(options) if one_pass else nullcontext():
             source = _open_rows(table, options, None, one_pass)
         source.found_label = True
