@@ -78,7 +78,7 @@ class QualitySuite:
         return measure_cell(request, figures)
 
     def group(self, cell: Cell) -> str:
-        """Detector, half of the settings (they are measured at different times), and whether a network is involved."""
+        """Detector, half of the settings (measured at different times), and whether a network is involved."""
         setting = SETTINGS[cell.task["setting"]]
         learned = " on features of a network" if setting.learned else ""
         return f"{cell.task['detector']}, {setting.half}{learned}"
