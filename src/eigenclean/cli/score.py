@@ -1,17 +1,24 @@
 """`eigenclean score`: how good a verdict is when the truth is known, or a model on test labels."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenclean.cli import options as o
 from eigenclean.cli.console import console, mention, print_json, say, table, working
+from eigenclean.cli.groups import with_groups
 from eigenclean.cli.hints.next_steps import say_next
 from eigenclean.errors import InvalidOption
 
+if TYPE_CHECKING:
+    from eigenclean.workflows.embedding import EmbeddingOptions
+    from eigenclean.workflows.options import SourceOptions
 
+
+@with_groups
 def score(
+    *,
     run: Annotated[
         Path,
         typer.Argument(
@@ -29,18 +36,25 @@ def score(
     report: Annotated[
         bool, typer.Option(help="Show the result, with a reliability plot, in DIR/report.html.")
     ] = True,
+    encoder: o.EncoderOfRun = None,
+    cache: o.Cache = None,
+    strict: o.Strict = False,
+    columns: o.RawTableOptions,
     as_json: o.Json = False,
 ) -> None:
     """Measure a verdict against the truth: precision, recall, F, AUROC, calibration.
 
     With `--test`, measure a trained model: accuracy by the labels as they are, and an interval for the true one.
+    How that source is read and embedded (`--label-column`, `--encoder`, ...) is as in `eigenclean predict`.
     """
+    from eigenclean.workflows.embedding import EmbeddingOptions
     from eigenclean.workflows.score import score_run
 
     if test is not None:
         if truth is not None:
             raise InvalidOption("eigenclean score: --truth is for a verdict, --test for a model; give one of them")
-        _score_model(run, test, as_json)
+        embedding = EmbeddingOptions(encoder, cache=cache, strict=strict)
+        _score_model(run, test, columns.source_options(), embedding, as_json)
         return
     if truth is None:
         raise InvalidOption("eigenclean score: give --truth FILE for a verdict, or --test SOURCE for a model")
@@ -52,11 +66,13 @@ def score(
         say_next("eigenclean", "review", run)
 
 
-def _score_model(run: Path, test: str, as_json: bool) -> None:
+def _score_model(
+    run: Path, test: str, reading: "SourceOptions", embedding: "EmbeddingOptions", as_json: bool
+) -> None:
     from eigenclean.workflows.training.accuracy import score_model, sentence
 
     with working():
-        record = score_model(run, test).as_dict()
+        record = score_model(run, test, reading, embedding, notify=mention).as_dict()
     if as_json:
         print_json(record)
         return

@@ -55,3 +55,21 @@ def test_what_cannot_be_judged_or_asked(tmp_path: Path, capsys: pytest.CaptureFi
     ):
         assert run(["score", str(folder), *words]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_labels_of_the_test_table_are_in_the_column_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    right = np.arange(120) % 2
+    sizes, towns = rng.normal(size=120) + 6 * right, np.array(["Rome", "Paris"])[right]
+    lines = [f"r{row},{sizes[row]:.3f},{towns[row]},{'yes' if right[row] else 'no'}" for row in range(120)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["id,size,town,churn", *lines]))
+    folder = str(tmp_path / "run")
+    assert run(["train", str(table), "--label-column", "churn", "--out", folder, *QUICK]) == 0
+    capsys.readouterr()
+    assert run(["score", folder, "--test", str(table), "--label-column", "churn", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measured"] == 1.0
+    assert run(["score", folder, "--test", str(table)]) == 2
+    assert "choose the labels with --label-column" in " ".join(capsys.readouterr().err.split())

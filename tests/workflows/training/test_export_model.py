@@ -45,6 +45,11 @@ def test_every_head_of_the_probe(heads: str, signed: bool, tmp_path: Path) -> No
     assert predicted(tmp_path / "out/model.onnx", rows[:1]).shape == (1, 3)  # any number of rows
     zeros = np.zeros((2, 13))
     np.testing.assert_allclose(predicted(tmp_path / "out/model.onnx", zeros), model.predict_proba(zeros), atol=1e-5)
+    script = export_model(tmp_path / "run", "torchscript", tmp_path / "script", rows=str(tmp_path / "rows.npy"))
+    assert script.difference is not None and script.difference <= 1e-5
+    for some in (rows[:1], np.repeat(rows, 3, axis=0), zeros.astype(np.float32)):  # others than were traced
+        scripted = FORMATS["torchscript"].run(script.file, some)
+        np.testing.assert_allclose(scripted, model.predict_proba(some), atol=1e-5)
 
 
 def test_a_row_on_a_threshold_goes_the_same_way(tmp_path: Path) -> None:
@@ -58,8 +63,9 @@ def test_a_row_on_a_threshold_goes_the_same_way(tmp_path: Path) -> None:
     model.save(tmp_path / "run")
     on = np.repeat(forest.threshold[inner][:60, None], 3, axis=1).astype(np.float32)
     np.save(tmp_path / "rows.npy", np.vstack([on, np.nextafter(on, np.float32(9))]))
-    exported = export_model(tmp_path / "run", "onnx", tmp_path / "out", rows=str(tmp_path / "rows.npy"))
-    assert exported.difference is not None and exported.difference <= 1e-5
+    for to in ("onnx", "torchscript"):
+        exported = export_model(tmp_path / "run", to, tmp_path / to, rows=str(tmp_path / "rows.npy"))
+        assert exported.difference is not None and exported.difference <= 1e-5
 
 
 @pytest.mark.usefixtures("without_onednn")
@@ -142,9 +148,9 @@ def test_the_command_and_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n_checked"] == 64
     assert run(["export", str(tmp_path / "run"), "--to", "safetensors", "--out", str(tmp_path / "weights")]) == 0
+    assert "arrays of the heads" in (tmp_path / "weights/README.md").read_text()
     capsys.readouterr()
     for words, sentence in (
-        (["--to", "torchscript", "--out", str(out)], "the probe has no network that TorchScript could hold"),
         (["--to", "onnx", "--out", "model.onnx"], "--to onnx writes a folder, got --out model.onnx"),
         (["--to", "onx", "--out", "x"], "did you mean 'onnx'"),
         (["--to", "csv", "--out", "x.csv", "--rows", "digits"], "--rows is for models"),

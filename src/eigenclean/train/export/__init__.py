@@ -57,15 +57,12 @@ def _run_onnx(path: Path, inputs: "Array") -> "Array | None":
 
 
 def _write_script(model: "RobustClassifier", path: Path) -> None:
-    """A trained network for torch without eigenclean."""
-    if _is_probe(model):
-        raise InvalidOption(
-            "eigenclean export: the probe has no network that TorchScript could hold; take --to onnx or "
-            "--to safetensors"
-        )
+    """A trained model for torch without eigenclean."""
+    is_probe = _is_probe(model)
+    require("torch", extra="train", caller="eigenclean export")
     from eigenclean.train.export.network import write_script
 
-    write_script(model, path)
+    write_script(model, path, is_probe=is_probe)
 
 
 def _run_script(path: Path, inputs: "Array") -> "Array | None":

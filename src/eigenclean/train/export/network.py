@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from eigenclean.arrays import Array
 from eigenclean.errors import InvalidData
 from eigenclean.train.estimator import RobustClassifier
+from eigenclean.train.export.probe_module import ProbeClassifier
+from eigenclean.train.probe.model import ProbeModel
 
 _OPSET = 17
 
@@ -76,9 +78,9 @@ def write_onnx(model: RobustClassifier, path: Path) -> None:
     path.write_bytes(buffer.getvalue())
 
 
-def write_script(model: RobustClassifier, path: Path) -> None:
+def write_script(model: RobustClassifier, path: Path, *, is_probe: bool = False) -> None:
     """Write the traced module, which torch runs without this package; the classes are in ``classes.json`` of it."""
-    module, example = _classifier(model)
+    module, example = _probe_classifier(model) if is_probe else _classifier(model)
     with _quiet(), torch.no_grad():
         jit: Any = torch.jit  # untyped
         classes = json.dumps(model.classes_.tolist(), ensure_ascii=False)
@@ -110,6 +112,11 @@ def _classifier(model: RobustClassifier) -> tuple[nn.Module, Tensor]:
     module = NetworkClassifier(model).cpu().eval()
     shape = model.inputs_.shape
     return module, torch.rand(2, *((shape,) if isinstance(shape, int) else shape))
+
+
+def _probe_classifier(model: RobustClassifier) -> tuple[nn.Module, Tensor]:
+    assert isinstance(model.model_, ProbeModel)
+    return ProbeClassifier(model.model_).eval(), torch.rand(2, model.n_features_in_)
 
 
 @contextmanager

@@ -84,14 +84,10 @@ def _prepared(graph: _Graph, row_map: RowMap, rows: str) -> str:
     if isinstance(row_map, StandardizedColumns):
         centred = graph.add("Sub", rows, graph.constant(row_map.means[None]))
         scaled = graph.add("Div", centred, graph.constant(row_map.deviations[None]))
-        limit = StandardizedColumns(np.zeros(1), np.ones(1)).apply(np.array([[np.inf]]))[0, 0]
+        limit = largest_standardised()
         return graph.add("Clip", scaled, graph.constant(np.array(-limit)), graph.constant(np.array(limit)))
     assert isinstance(row_map, RowNormalizer)
-    if len(row_map.centre) >= MAX_COLUMNS:
-        raise InvalidData(
-            f"eigenclean export: rows of {MAX_COLUMNS} or more columns are hashed, which is not exported; reduce "
-            "the features first, or use `eigenclean predict`"
-        )
+    check_not_hashed(row_map)
     if row_map.take_roots:
         rows = graph.add("Mul", graph.add("Sign", rows), graph.add("Sqrt", graph.add("Abs", rows)))
     squares = graph.add("ReduceSum", graph.add("Mul", rows, rows), graph.constant(np.array([1]), np.int64))
@@ -99,6 +95,20 @@ def _prepared(graph: _Graph, row_map: RowMap, rows: str) -> str:
     is_zero = graph.add("Equal", length, graph.constant(np.array(0.0)))
     length = graph.add("Where", is_zero, graph.constant(np.array(1.0)), length)
     return graph.add("Sub", graph.add("Div", rows, length), graph.constant(row_map.centre[None]))
+
+
+def largest_standardised() -> float:
+    """The value to which standardised columns are clipped."""
+    return float(StandardizedColumns(np.zeros(1), np.ones(1)).apply(np.array([[np.inf]]))[0, 0])
+
+
+def check_not_hashed(row_map: RowNormalizer) -> None:
+    """Raise `InvalidData` for rows of so many columns that they are hashed, which no format can express."""
+    if len(row_map.centre) >= MAX_COLUMNS:
+        raise InvalidData(
+            f"eigenclean export: rows of {MAX_COLUMNS} or more columns are hashed, which is not exported; reduce "
+            "the features first, or use `eigenclean predict`"
+        )
 
 
 def _forest(graph: _Graph, forest: Forest) -> str:

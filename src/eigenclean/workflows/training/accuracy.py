@@ -13,7 +13,7 @@ from eigenclean.metrics.true_accuracy import AccuracyEstimate, true_accuracy
 from eigenclean.report.formatting import fixed_percent
 from eigenclean.train import RobustClassifier
 from eigenclean.workflows.embedding import EmbeddingOptions
-from eigenclean.workflows.options import SourceOptions
+from eigenclean.workflows.options import Notify, SourceOptions, ignore
 from eigenclean.workflows.predict import run_inputs
 
 
@@ -37,10 +37,20 @@ def estimated_accuracy(model: RobustClassifier, inputs: Any, labels: Array) -> d
         return None
 
 
-def score_model(run: Path, source: str, reading: SourceOptions | None = None) -> AccuracyEstimate:
-    """Measure the model in the folder of a training run on the rows of a labelled source."""
+def score_model(
+    run: Path,
+    source: str,
+    reading: SourceOptions | None = None,
+    embedding: EmbeddingOptions | None = None,
+    *,
+    notify: Notify = ignore,
+) -> AccuracyEstimate:
+    """Measure the model in the folder of a training run on the rows of a labelled source.
+
+    ``reading``, ``embedding`` and ``notify`` are those of `run_predict`.
+    """
     model, options = RobustClassifier.load(run), reading or SourceOptions()
-    ids, inputs = run_inputs(model, source, options, EmbeddingOptions())
+    ids, inputs = run_inputs(model, source, options, embedding or EmbeddingOptions(), notify)
     labelled = options.open(source, need_features=False)
     place = {value: row for row, value in enumerate(labelled.ids.tolist())}
     rows = np.array([place.get(value, -1) for value in ids.tolist()], dtype=np.intp)

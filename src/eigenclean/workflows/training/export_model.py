@@ -15,6 +15,7 @@ from eigenclean.publication import publication
 from eigenclean.report.run_folder import ENCODING
 from eigenclean.train import RobustClassifier
 from eigenclean.train.export import FORMATS
+from eigenclean.train.probe.recipe import PROBE
 from eigenclean.version import __version__
 from eigenclean.workflows.embedding import EmbeddingOptions
 from eigenclean.workflows.options import Notify, SourceOptions, ignore
@@ -121,7 +122,10 @@ def readme(description: Mapping[str, Any]) -> str:
         steps.append(f"Every {embedding['kind']} is embedded by the encoder `{embedding['encoder']}` first.")
     given = description["input"]
     steps.append(f"Input: `{given['name']}`, {given['type']}, {given['shape']}: {given['meaning']}.")
-    steps.append("Standardisation is inside the file." if description["format"] != "safetensors" else _WEIGHTS)
+    if description["format"] != "safetensors":
+        steps.append("Standardisation is inside the file.")
+    else:
+        steps.append(_ARRAYS if description["recipe"] == PROBE else _WEIGHTS)
     steps.append(f"Output: probabilities of the {len(description['classes'])} classes in `{ABOUT}`, in that order.")
     use = _USES.get(description["format"])
     lines = [
@@ -141,6 +145,7 @@ def readme(description: Mapping[str, Any]) -> str:
 
 
 _WEIGHTS = "The file has weights only, and mean and scale of the inputs; the network is that of the run."
+_ARRAYS = "The file has the arrays of the heads, by name; how they are used is in `model.json` of the run."
 _USES = {
     "onnx": (
         "import onnxruntime",
