@@ -1,13 +1,14 @@
 """The page of measured trainings says what the results files say."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eigenclean_lab.bench.training.page import summary_rows, train_page
 from eigenclean_lab.bench.training.settings import TABLES
-from eigenclean_lab.bench.training.suite import training_store
+from eigenclean_lab.bench.training.suite import TrainingSuite, training_store
 from eigenclean_lab.store import Cell
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -50,6 +51,22 @@ def test_many_settings_stand_side_by_side(tmp_path: Path) -> None:
     assert "| `judge` | – | .900 | – | – | – | – | – | – | 1 |" in page  # of one seed only
     assert "Targets" not in page  # there are none for these recipes
     assert "**6 of the 6 measurements on this page are of an earlier version of the code**" in page
+
+
+def test_older_measurements_are_counted_by_what_has_changed(tmp_path: Path) -> None:
+    suite = TrainingSuite()
+    current = suite.request(cell("probe", 0.8, setting="cifar10/sym-50"))
+    figures = cell("probe", 0.8).figures
+    same, code, rows = (
+        replace(current, seed=0, status="measured", figures=figures),
+        replace(suite.request(replace(current, seed=1)), code="other", status="measured", figures=figures),
+        replace(suite.request(replace(current, seed=2)), key="other", status="measured", figures=figures),
+    )
+    assert "earlier version of the code" not in page_of(tmp_path, same)
+    assert (
+        "**2 of the 3 measurements on this page are of an earlier version of the code**: 1 of them had the same "
+        "recipe, rows and noise as now, 1 had another recipe or other rows"
+    ) in page_of(tmp_path, same, code, rows)
 
 
 def test_tables_stand_side_by_side_by_their_noise(tmp_path: Path) -> None:

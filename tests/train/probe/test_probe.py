@@ -19,7 +19,8 @@ from eigenclean.arrays import Array, Float64s, Ints
 from eigenclean.detect.judge.row_maps import StandardizedColumns
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import Probe, RobustClassifier, recipe, recipe_names
-from eigenclean.train.probe.model import ProbeModel, fit_probe
+from eigenclean.train.probe import trees as trees_module
+from eigenclean.train.probe.model import ProbeModel, _fit_heads, fit_probe
 from eigenclean.train.probe.ridge import fit_ridge
 from eigenclean.train.probe.stacking import fit_stack
 from eigenclean.train.probe.targets import JudgedLabels
@@ -80,9 +81,7 @@ def test_the_shrinkage_with_the_smallest_left_out_error_is_taken(rows: Any) -> N
 def test_a_forest_of_arrays_predicts_like_scikit_learn(rows: Any) -> None:
     features, codes, weight = rows
     fit = fit_forest(features, codes, weight, 4, seed=3)  # no row has the fourth class
-    trees = ExtraTreesClassifier(100, min_samples_leaf=2, bootstrap=True, random_state=3).fit(
-        features, codes, weight
-    )
+    trees = ExtraTreesClassifier(100, random_state=3).fit(features, codes, weight)
     expected = np.hstack([trees.predict_proba(features), np.zeros((60, 1))])
     shares = np.bincount(codes, weight, 4) / weight.sum()
     np.testing.assert_allclose(np.exp(fit.head.scores(features)), 0.97 * expected + 0.03 * shares, atol=1e-6)
@@ -114,6 +113,58 @@ def test_targets_are_the_labels_as_judged() -> None:
     trusted = JudgedLabels.of(verdict, np.array(["a", "b"]), np.array([False, True, True]))
     np.testing.assert_allclose(trusted.soft()[0], [[1, 0], [1, 0], [0, 1]])
     np.testing.assert_allclose(trusted.weight, [0.9, 1, 1])
+
+
+def test_labels_are_judged_again_by_the_theorem_of_bayes() -> None:
+    rng = np.random.default_rng(0)
+    given, codes = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 0])
+    weight = np.array([0.9, 0.6, 0.7, 0.8, 1.0, 0.9])
+    given_weight = np.array([0.9, 0.6, 0.3, 0.8, 1.0, 0.1])  # the fifth label was confirmed by people
+    first = JudgedLabels(codes, weight, given, given_weight, 2)
+    probabilities = rng.dirichlet([1, 1], 6)
+    probabilities[4] = [1 - 1e-9, 1e-9]
+    again = first.reconsidered(probabilities)
+    shares, of_row = first.soft()
+    for row in range(6):
+        posterior = np.empty(2)
+        for right in range(2):
+            of_class = sum(of_row[other] * shares[other, right] for other in range(6))
+            both = sum(of_row[other] * shares[other, right] for other in range(6) if given[other] == given[row])
+            posterior[right] = probabilities[row, right] * both / of_class
+        posterior /= posterior.sum()
+        if row == 4:
+            assert again.codes[row] == 1 and again.weight[row] == again.given_weight[row] == 1.0
+            continue
+        assert again.codes[row] == posterior.argmax()
+        assert again.weight[row] == pytest.approx(posterior.max(), abs=2e-3)
+        assert again.given_weight[row] == pytest.approx(posterior[given[row]], abs=2e-3)
+    assert again.given is given
+
+
+def test_several_heads_are_fitted_again_to_labels_that_they_judged(rows: Any) -> None:
+    features, codes, weight = rows
+    given = np.where(np.arange(60) % 10 == 0, (codes + 1) % 3, codes)
+    first = JudgedLabels(codes, weight, given, np.where(codes == given, weight, 0.0), 3)
+    heads = ["linear", "trees"]
+    again = first.reconsidered(_fit_heads(features, first, heads, 0).left_out)
+    shares, of_row = again.soft()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)  # probabilities of all classes
+    np.testing.assert_array_equal(of_row, 1.0)
+    expected = _fit_heads(features, again, heads, 0)
+    fitted = fit_probe(features, first, heads)
+    np.testing.assert_allclose(fitted.left_out, expected.left_out)
+    np.testing.assert_allclose(fitted.model.predict_proba(features), expected.model.predict_proba(features))
+    alone = [fit(features, first, ["linear"], 0).left_out for fit in (_fit_heads, fit_probe)]
+    np.testing.assert_array_equal(*alone)  # one head is fitted once
+
+
+def test_large_forests_have_larger_leaves(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    features, codes, weight = rows
+    pure = fit_forest(features, codes, weight, 3, seed=0).head
+    assert ((pure.value == 0) | (pure.value == 1))[pure.feature < 0].all()
+    monkeypatch.setattr(trees_module, "MAX_PURE_CELLS", 179)
+    small = fit_forest(features, codes, weight, 3, seed=0).head
+    assert len(small.feature) < len(pure.feature)
 
 
 def test_a_detector_says_how_the_probe_uses_it_and_the_user_may_say_otherwise() -> None:

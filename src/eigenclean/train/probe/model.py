@@ -104,9 +104,18 @@ class ProbeModel:
 
 
 def fit_probe(features: Array, judged: JudgedLabels, names: Sequence[str] | None = None, seed: int = 0) -> ProbeFit:
-    """Fit heads to judged labels, and weight them by how well they predict rows that they did not learn from."""
-    shares, weight = judged.soft()
+    """Fit heads to judged labels, and weight them by how well they predict rows that they did not learn from.
+
+    Several heads together see more than the judge saw, so the labels are judged once more, by what the heads
+    predict for left-out rows, and the heads are fitted to these labels. One head alone would only confirm itself.
+    """
     head_names = _fitting_heads(*features.shape) if names is None else names
+    fit = _fit_heads(features, judged, head_names, seed)
+    return fit if len(head_names) == 1 else _fit_heads(features, judged.reconsidered(fit.left_out), head_names, seed)
+
+
+def _fit_heads(features: Array, judged: JudgedLabels, head_names: Sequence[str], seed: int) -> ProbeFit:
+    shares, weight = judged.soft()
     fits: dict[str, tuple[Head, Float64s]] = {}
     linear = _fit_linear(features, shares, weight) if {"linear", "kernel"} & set(head_names) else None
     if linear is not None and "linear" in head_names:

@@ -12,6 +12,7 @@ MAX_ROWS = 50_000
 MAX_COLUMNS = 512
 N_TREES = 100
 MAX_TREE_ROWS = 8192  # rows of one tree
+MAX_PURE_CELLS = 80_000  # rows x classes: pure leaves of so many take 64 MB at most
 PRIOR_SHARE = 0.03  # of the class shares, so that no class has score minus infinity
 
 
@@ -85,17 +86,22 @@ class ForestFit:
 
 
 def fit_forest(features: Array, codes: Ints, weight: Float64s, n_classes: int, seed: int) -> ForestFit:
-    """Extremely randomised trees on bootstrap samples of the rows."""
+    """Extremely randomised trees; left-out scores are those of trees on bootstrap samples of the rows.
+
+    The forest itself learns from all rows with pure leaves, as is usual, unless its leaves would take much memory.
+    """
     from sklearn.ensemble import ExtraTreesClassifier  # slow to import
 
-    trees = ExtraTreesClassifier(
+    pure = len(codes) <= MAX_TREE_ROWS and len(codes) * n_classes <= MAX_PURE_CELLS
+    drawn = ExtraTreesClassifier(
         N_TREES,
-        min_samples_leaf=2,
+        min_samples_leaf=1 if pure else 2,
         bootstrap=True,
         oob_score=True,
         max_samples=MAX_TREE_ROWS if len(codes) > MAX_TREE_ROWS else None,
         random_state=seed,
     ).fit(features, codes, weight)
+    trees = ExtraTreesClassifier(N_TREES, random_state=seed).fit(features, codes, weight) if pure else drawn
     classes = trees.classes_
     shares = np.bincount(codes, weight, n_classes) / weight.sum()
     offsets = np.cumsum([0, *(tree.tree_.node_count for tree in trees.estimators_)])
@@ -114,7 +120,7 @@ def fit_forest(features: Array, codes: Ints, weight: Float64s, n_classes: int, s
         shares=shares,
     )
     left_out = np.zeros((len(codes), n_classes))
-    left_out[:, classes] = trees.oob_decision_function_
+    left_out[:, classes] = drawn.oob_decision_function_
     drawn_always = ~np.isfinite(left_out).all(axis=1) | (left_out.sum(axis=1) == 0)
     left_out[drawn_always] = shares
     return ForestFit(forest, forest._log(left_out))

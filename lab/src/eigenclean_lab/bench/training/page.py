@@ -129,12 +129,16 @@ def _age(cells: Sequence[Cell]) -> list[str]:
     measured = [
         cell for cell in measured_cells(cells) if cell.task["setting"] in SETTINGS and cell.task["recipe"] in NAMES
     ]
-    older = sum(not cell.is_current(suite.request(cell)) for cell in measured)
+    requests = [suite.request(cell) for cell in measured]
+    pairs = list(zip(measured, requests, strict=True))
+    older = sum(not cell.is_current(request) for cell, request in pairs)
     if not older:
         return []
+    other = sum(cell.key != request.key for cell, request in pairs)
+    alike = f"{older - other} of them had the same recipe, rows and noise as now"
     return [
-        f"**{older} of the {len(measured)} measurements on this page are of an earlier version of the code**, "
-        "which may have drawn other rows for the same seed.\n"
+        f"**{older} of the {len(measured)} measurements on this page are of an earlier version of the code**: "
+        f"{alike}, {other} had another recipe or other rows for the same seed.\n"
     ]
 
 
