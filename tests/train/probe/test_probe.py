@@ -154,8 +154,8 @@ def test_several_heads_are_fitted_again_to_labels_that_they_judged(rows: Any) ->
     fitted = fit_probe(features, first, heads)
     np.testing.assert_allclose(fitted.left_out, expected.left_out)
     np.testing.assert_allclose(fitted.model.predict_proba(features), expected.model.predict_proba(features))
-    alone = [fit(features, first, ["linear"], 0).left_out for fit in (_fit_heads, fit_probe)]
-    np.testing.assert_array_equal(*alone)  # one head is fitted once
+    once, alone = (fit(features, first, ["linear"], 0).left_out for fit in (_fit_heads, fit_probe))
+    np.testing.assert_array_equal(once, alone)  # one head is fitted once
 
 
 def test_large_forests_have_larger_leaves(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:

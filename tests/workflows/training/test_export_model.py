@@ -49,6 +49,7 @@ def test_every_head_of_the_probe(heads: str, signed: bool, tmp_path: Path) -> No
     assert script.difference is not None and script.difference <= 1e-5
     for some in (rows[:1], np.repeat(rows, 3, axis=0), zeros.astype(np.float32)):  # others than were traced
         scripted = FORMATS["torchscript"].run(script.file, some)
+        assert scripted is not None
         np.testing.assert_allclose(scripted, model.predict_proba(some), atol=1e-5)
 
 
