@@ -111,7 +111,9 @@ def fit_probe(features: Array, judged: JudgedLabels, names: Sequence[str] | None
     """
     head_names = _fitting_heads(*features.shape) if names is None else names
     fit = _fit_heads(features, judged, head_names, seed)
-    return fit if len(head_names) == 1 else _fit_heads(features, judged.reconsidered(fit.left_out), head_names, seed)
+    return (
+        fit if len(head_names) == 1 else _fit_heads(features, judged.reconsidered(fit.left_out), head_names, seed)
+    )
 
 
 def _fit_heads(features: Array, judged: JudgedLabels, head_names: Sequence[str], seed: int) -> ProbeFit:
