@@ -8,6 +8,8 @@ import pytest
 
 
 @pytest.mark.usefixtures("repeated_rows")
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with torch 2.13
+@pytest.mark.filterwarnings("ignore:.*does not have many workers")  # Lightning, about a data set in memory
 def test_what_the_page_shows_is_what_comes_out(examples: ModuleType, shown_page: Path) -> None:
     stale = examples.check_page(shown_page)
     assert not stale, "\n\n".join(place.complaint for place in stale)

@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -37,11 +36,11 @@ def check(selecting: Selecting, wrong: Ints) -> None:
 def test_lightning(tmp_path: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lightning: Any = pytest.importorskip("lightning")
+        import lightning
     inputs, given, _, wrong = data()
     selecting = Selecting("knn", every=1, warm_up=1)
 
-    class Module(lightning.LightningModule):  # type: ignore[misc]
+    class Module(lightning.LightningModule):
         def __init__(self) -> None:
             super().__init__()
             self.net = network()
@@ -77,8 +76,8 @@ def test_lightning(tmp_path: Any) -> None:
 def test_skorch() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        skorch: Any = pytest.importorskip("skorch")
-        callbacks: Any = pytest.importorskip("skorch.callbacks")
+        import skorch  # type: ignore[import-untyped]
+        from skorch import callbacks
     inputs, given, truth, wrong = data()
     selecting = Selecting("knn", every=1, warm_up=1)
 
