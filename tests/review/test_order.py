@@ -12,6 +12,7 @@ from eigenclean.cli.app import run as eigenclean
 from eigenclean.errors import InvalidOption
 from eigenclean.review import Review
 from eigenclean.review.order import INFORMATIVE, MIXED, ORDERS, RANDOM, WORST, ordered_rows
+from eigenclean.review.suspects import Suspects
 from eigenclean.verdict import Verdict
 
 
@@ -33,9 +34,8 @@ def test_every_flag_is_in_every_order_once(order: str, n_flagged: int) -> None:
     assert len(set(rows.tolist())) == len(rows) and set(np.flatnonzero(verdict.flagged)) <= set(rows.tolist())
     np.testing.assert_array_equal(rows, ordered_rows(verdict, order))  # the same each time
     n_others = len(rows) - n_flagged
-    limits = {WORST: (0, 0), INFORMATIVE: (0, max(100, n_flagged)), RANDOM: (0, max(100, n_flagged))}
-    low, high = limits.get(order, (0, n_flagged))
-    assert low <= n_others <= high
+    limits = {WORST: 0 if n_flagged else 40, MIXED: max(40 - n_flagged, n_flagged // 2)}  # 40: a tenth of the rows
+    assert 0 <= n_others <= limits.get(order, max(100, n_flagged))
     if order in (INFORMATIVE, RANDOM) and n_flagged < 200:
         assert n_others > 0  # also where nothing is flagged
 
@@ -51,6 +51,39 @@ def test_what_comes_first() -> None:
     assert 0.8 <= np.mean(verdict.flagged[mixed[:100]]) < 0.99
     with pytest.raises(InvalidOption, match=r"order .*worst"):
         ordered_rows(verdict, "best")
+
+
+def test_where_nothing_is_flagged_the_most_doubtful_are_listed() -> None:
+    verdict = verdict_of(400, 0)
+    worst, mixed = ordered_rows(verdict, WORST), ordered_rows(verdict, MIXED)
+    np.testing.assert_array_equal(worst, verdict.most_doubtful(40))
+    assert len(mixed) == 40 and mixed[0] == worst[0]
+    assert len(set(mixed.tolist()) & set(verdict.most_doubtful(40).tolist())) >= 36  # one of ten is random
+    assert len(ordered_rows(verdict_of(5, 0), MIXED)) == 5
+
+
+def test_few_flags_come_first_and_others_follow() -> None:
+    verdict = verdict_of(400, 3)
+    mixed = ordered_rows(verdict, MIXED)
+    assert len(mixed) == 40 and mixed[:3].tolist() == verdict.suspects().tolist() == ordered_rows(verdict).tolist()
+    assert Suspects.of(verdict, MIXED).note == (
+        "Only 3 labels are flagged, so the most doubtful labels come after, 40 in all."
+    )
+    assert Suspects.of(verdict, WORST).note is None and Suspects.of(verdict_of(400, 120), MIXED).note is None
+    assert Suspects.of(verdict_of(400, 0), WORST).note == (
+        "No label is flagged: the list has 40 of the most doubtful labels."
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_people_decided_before_is_not_offered_again(order: str) -> None:
+    verdict = verdict_of(400, 2)
+    decided = np.zeros(400, dtype=bool)
+    decided[verdict.most_doubtful(60)[2:]] = True  # not flagged, and more doubtful than all others
+    rows = ordered_rows(verdict, order, decided=decided)
+    assert not decided[rows].any() and set(verdict.suspects().tolist()) <= set(rows.tolist())
+    assert order == WORST or len(rows) >= 36
+    assert not decided[verdict.most_doubtful(50, decided=decided)].any()
 
 
 def test_the_page_lists_labels_that_are_not_flagged(

@@ -35,7 +35,7 @@ def review(
         str,
         typer.Option(
             help="Which labels come first: worst, informative (P(right) near one half), random, or mixed of these. "
-            "All but worst add labels that are not flagged."
+            "All but worst add labels that are not flagged; worst does so where none is."
         ),
     ] = "mixed",
     patch: Annotated[

@@ -17,7 +17,7 @@ from eigenclean.report.sections.base import Features
 from eigenclean.report.summary import summarize
 from eigenclean.sources import Source
 from eigenclean.tables import TableEncoding
-from eigenclean.verdict import CSV, FILE, Verdict, write_verdict
+from eigenclean.verdict import CSV, FILE, Verdict, decided_rows, write_verdict
 from eigenclean.version import __version__
 
 REPORT = "report.html"
@@ -106,11 +106,12 @@ def publish(
             encoding=encoding,
         )
         page = render(report_summary)
+    doubtful = verdict.most_doubtful(decided=decided_rows(verdict, (facts or {}).get("decisions")))
     made_by = verdict.made_by if isinstance(verdict.made_by, Mapping) else {}
     entries = {
         "estimated_noise_rate_interval": list(verdict_interval(verdict)),
         **{key: made_by[key] for key in ("views", "cautions") if key in made_by},
-        **({} if verdict.n_flagged else {"most_doubtful": verdict.ids[verdict.most_doubtful()].tolist()}),
+        **({} if verdict.n_flagged else {"most_doubtful": verdict.ids[doubtful].tolist()}),
         **run,
         **(facts or {}),
     }

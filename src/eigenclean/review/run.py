@@ -33,7 +33,7 @@ from eigenclean.sources import Source
 from eigenclean.sources.layouts.registry import is_layout
 from eigenclean.sources.relabel.folder import is_class_folder
 from eigenclean.verdict import FILE as VERDICT
-from eigenclean.verdict import SUMMARY, Verdict
+from eigenclean.verdict import SUMMARY, Verdict, decided_rows
 
 MAX_REVIEWER = 200  # characters
 _SUSPECT_TEXT, _NEIGHBOUR_TEXT = 20_000, 600  # characters of a text that are shown
@@ -97,7 +97,7 @@ class Review:
         check_name(order, ORDERS, by="review", what="order")
         folder, choices = Path(folder), choices or DataChoices()
         verdict, summary, data_hash = read_run(folder)
-        suspects = Suspects.of(verdict, order)
+        suspects = Suspects.of(verdict, order, decided=decided_rows(verdict, summary.get("decisions")))
         recorded = summary.get("source")
         record = dict(recorded) if isinstance(recorded, dict) else {}
         if source is not None:
@@ -121,7 +121,7 @@ class Review:
             texts=None if reopened.data is None else reopened.data.texts,
             explanation=reopened.explanation,
             name=_name_without_folders(str(record.get("name") or folder.name)),
-            notes=(*reopened.notes, *missing),
+            notes=(*reopened.notes, *missing, *([suspects.note] if suspects.note else [])),
             table=reopened.table,
             are_folders=reopened.data is not None and is_class_folder(reopened.data),
             data=reopened.data,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenclean.arrays import Array, Float64s, Ints
+from eigenclean.arrays import Array, Bools, Float64s, Ints
 from eigenclean.metrics.certainty import CERTAINTY_BANDS
 from eigenclean.metrics.noise_rate import noise_rate_interval
-from eigenclean.review.order import WORST, ordered_rows
+from eigenclean.review.order import MIXED, WORST, ordered_rows, shortest_list
 from eigenclean.verdict import Verdict
 
 NO_CLASS = -2  # the page knows it too
@@ -40,9 +40,12 @@ class Suspects:
     order: str = WORST
 
     @classmethod
-    def of(cls, verdict: Verdict, order: str = WORST) -> "Suspects":
-        """The suspects of a verdict, in one of the orders of `ordered_rows`."""
-        rows = ordered_rows(verdict, order)
+    def of(cls, verdict: Verdict, order: str = WORST, *, decided: Bools | None = None) -> "Suspects":
+        """The suspects of a verdict, in one of the orders of `ordered_rows`.
+
+        ``decided`` are the rows that people had decided about before the verdict was made.
+        """
+        rows = ordered_rows(verdict, order, decided=decided)
         classes = np.unique(np.concatenate([verdict.labels, verdict.suggested[rows]]))
         codes = np.searchsorted(classes, verdict.labels)
         given, suggested = codes[rows], np.searchsorted(classes, verdict.suggested[rows])
@@ -52,6 +55,18 @@ class Suspects:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def note(self) -> str | None:
+        """A sentence, where few labels are flagged and the list goes on with others."""
+        n_flagged, n = self.verdict.n_flagged, len(self)
+        if n <= n_flagged or (n_flagged and (self.order != MIXED or n > shortest_list(len(self.verdict)))):
+            return None
+        what = "the most doubtful labels" if self.order in (WORST, MIXED) else "labels that look right"
+        if n_flagged == 0:
+            return f"No label is flagged: the list has {n} of {what}."
+        are = "1 label is" if n_flagged == 1 else f"{n_flagged} labels are"
+        return f"Only {are} flagged, so {what} come after, {n} in all."
 
     @cached_property
     def p_wrong(self) -> Float64s:

@@ -221,9 +221,13 @@ class Verdict:
                 rows = rows[np.argsort(-p[rows], kind="stable")]
         return rows[:most]
 
-    def most_doubtful(self, most: int = 20) -> Ints:
-        """Row numbers of the labels with the lowest P(right), worst first, whether they are flagged or not."""
-        return np.argsort(self.rank)[:most]
+    def most_doubtful(self, most: int = 20, *, decided: Bools | None = None) -> Ints:
+        """Row numbers of the labels with the lowest P(right), worst first, whether they are flagged or not.
+
+        Rows that people have ``decided`` about are left out.
+        """
+        rows = np.argsort(self.rank)
+        return (rows if decided is None else rows[~decided[rows]])[:most]
 
     def per_class(self) -> list[dict[str, Any]]:
         """For each given class: its size, how many labels look wrong, and the estimated noise rate."""

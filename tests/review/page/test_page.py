@@ -341,7 +341,8 @@ def test_a_run_without_its_source_can_still_be_judged(
     review.close()
 
 
-def test_a_run_without_suspects_opens(run: Path, open_page: OpenPage, serving: Callable[[Review], Any]) -> None:
+def without_flags(run: Path) -> Verdict:
+    """The run with the same probabilities, of which none is low enough for a flag."""
     verdict = Verdict.load(run)
     fields = {
         name: getattr(verdict, name) for name in ("ids", "labels", "score", "p_clean", "suggested_confidence")
@@ -349,6 +350,31 @@ def test_a_run_without_suspects_opens(run: Path, open_page: OpenPage, serving: C
     calm = Verdict(**fields, flagged=np.zeros(len(verdict), dtype=bool), suggested=verdict.labels)
     (run / "manifest.json").unlink(missing_ok=True)  # it describes the verdict as it was
     calm.save(run / "verdict.parquet")
+    return calm
+
+
+def test_where_no_label_is_flagged_the_most_doubtful_are_listed(
+    run: Path, open_page: OpenPage, serving: Callable[[Review], Any]
+) -> None:
+    verdict = without_flags(run)
+    review = Review.open(run, order="mixed")
+    assert review.suspects.rows[0] == verdict.most_doubtful(1)[0]
+    page = open_page(serving(review).guard.link).page
+    expect(page.locator("#notes")).to_contain_text(
+        "No label is flagged: the list has 70 of the most doubtful labels."
+    )
+    expect(page.locator("#shown")).to_have_text("70 suspects")
+    expect(page.locator("#change")).to_contain_text("not flagged: is it right?")
+    page.keyboard.press("k")
+    judged(page, 1)
+    assert review.patch().ids.tolist() == [review.suspects.ids[0]]
+    review.close()
+
+
+def test_a_run_without_suspects_opens(run: Path, open_page: OpenPage, serving: Callable[[Review], Any]) -> None:
+    verdict, summary = without_flags(run), json.loads((run / "summary.json").read_text())
+    summary["decisions"] = {"n": len(verdict), "ids": verdict.ids.tolist()}  # people know all of them
+    (run / "summary.json").write_text(json.dumps(summary))
     review = Review.open(run)
     page = open_page(serving(review).guard.link).page
     expect(page.locator("#empty")).to_contain_text("no label looks wrong")

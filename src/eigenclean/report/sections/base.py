@@ -13,7 +13,7 @@ from eigenclean.metrics.calibration import Reliability
 from eigenclean.report.class_index import ClassIndex
 from eigenclean.report.encoded_rows import EncodedRows
 from eigenclean.tables import TableEncoding
-from eigenclean.verdict import Verdict
+from eigenclean.verdict import Verdict, decided_rows
 
 MAX_SUSPECTS = 60  # that are listed
 MAX_DOUBTFUL = 20  # that are listed where no label is flagged
@@ -49,7 +49,9 @@ class ReportInput:
         """The rows of the worst suspects; where none is flagged, of the most doubtful labels."""
         if len(self.classes.flagged):
             return self.verdict.suspects(MAX_SUSPECTS)
-        return self.verdict.most_doubtful(MAX_DOUBTFUL)
+        return self.verdict.most_doubtful(
+            MAX_DOUBTFUL, decided=decided_rows(self.verdict, (self.run or {}).get("decisions"))
+        )
 
     @cached_property
     def table(self) -> EncodedRows | None:

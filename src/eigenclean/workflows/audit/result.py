@@ -150,6 +150,7 @@ class Audit:
         port: int | None = None,
         reviewer: str | None = None,
         most: int = 1000,
+        order: str = "mixed",
     ) -> "ReviewServer | Path":
         """Go through the suspects on a page: served in the background, or written as one file.
 
@@ -161,12 +162,13 @@ class Audit:
             port: where to listen; by default 8765 or the next free port.
             reviewer: who decides; by default your user name.
             most: how many suspects go into a file.
+            order: which labels come first, as for `eigenclean review`: "worst", "informative", "random" or "mixed".
         """
         if path is not None:
-            return write_review(self.folder, self._source, Path(path), reviewer=reviewer, most=most)
+            return write_review(self.folder, self._source, Path(path), reviewer=reviewer, most=most, order=order)
         if not self.is_saved:
             self.save(folder or f"eigenclean-{str(self.summary['data_hash'])[:8]}")
-        return start_review(self.folder, self._source, port=port, reviewer=reviewer)
+        return start_review(self.folder, self._source, port=port, reviewer=reviewer, order=order)
 
     def patch(self, *, accept: float | None = None, reviewer: str | None = None) -> Patch:
         """The decisions so far as a patch.

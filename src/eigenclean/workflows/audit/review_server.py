@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.review import Review
+from eigenclean.review.order import MIXED
 from eigenclean.review.run import reviewer_name
 from eigenclean.sources import Source
 from eigenclean.workflows.review import check_page_options, judged_again, require_server, write_page
@@ -23,19 +24,21 @@ _SAME_HOST = (
 
 
 @contextmanager
-def open_review(folder: Path, source: Source | None) -> Iterator[Review]:
+def open_review(folder: Path, source: Source | None, order: str = MIXED) -> Iterator[Review]:
     """The run opened for review, with the data at hand if there are any."""
-    review = Review.open(folder, data=source)
+    review = Review.open(folder, data=source, order=order)
     try:
         yield review
     finally:
         review.close()
 
 
-def write_review(folder: Path, source: Source | None, path: Path, *, reviewer: str | None, most: int) -> Path:
+def write_review(
+    folder: Path, source: Source | None, path: Path, *, reviewer: str | None, most: int, order: str = MIXED
+) -> Path:
     """Write the page as one file that needs no server."""
     check_page_options(path, most)
-    with open_review(folder, source) as review:
+    with open_review(folder, source, order) as review:
         write_page(review, path, reviewer=reviewer, max_suspects=most)
     return path
 
@@ -102,7 +105,7 @@ class ReviewServer:
             self._review.close()
 
 
-def start_review(folder: Path, source: Source | None, **options: Any) -> ReviewServer:
+def start_review(folder: Path, source: Source | None, *, order: str = MIXED, **options: Any) -> ReviewServer:
     """Serve the review page of a run in the background."""
     require_server()
-    return ReviewServer(Review.open(folder, data=source), **options)
+    return ReviewServer(Review.open(folder, data=source, order=order), **options)

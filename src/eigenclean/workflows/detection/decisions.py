@@ -155,7 +155,8 @@ def _hash_of_counted_rows(data: Source) -> str | None:
 def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, Any]:
     """The entry ``decisions`` of a summary.
 
-    Labels that were wrong and are corrected in the data are among the confirmed, and counted as ``applied``.
+    Labels that were wrong and are corrected in the data are among the confirmed, and counted as ``applied``. With
+    the ``ids`` a review does not ask for the same labels again.
     """
     is_given = verified.labels == data.labels
     return {
@@ -167,4 +168,5 @@ def decision_facts(verified: VerifiedLabels, data: Source) -> dict[str, Any]:
         **({"applied": verified.n_applied} if verified.n_applied else {}),
         **({"given": verified.n_elsewhere} if verified.n_elsewhere else {}),
         **({"notes": list(verified.notes[:MAX_NOTES])} if verified.notes else {}),
+        "ids": data.ids[verified.is_decided].tolist(),
     }

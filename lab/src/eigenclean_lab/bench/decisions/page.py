@@ -25,7 +25,9 @@ def tables(results: dict[str, Any]) -> str:
         numbers = [_spread(group, "rate_error"), _spread(group, "calibration_error"), _change(group)]
         shares = [percent(_mean(group, key)) for key in ("false_flags", "false_flags_at_limit")]
         rows.append([name, percent(_mean(group, "noise_rate")), str(count), *numbers, *shares])
-    orders = _groups(results["orders"], "setting", "order")
+    measured = sorted(results["orders"], key=lambda each: ORDERS.index(each["order"]))
+    names = list(dict.fromkeys(each["setting"] for each in results["steps"]))
+    orders = _groups(sorted(measured, key=lambda each: names.index(each["setting"])), "setting", "order")
     orders |= {
         ("*all, mean*", name): [each for each in results["orders"] if each["order"] == name] for name in ORDERS
     }

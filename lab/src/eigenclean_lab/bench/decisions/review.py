@@ -135,10 +135,12 @@ class OrderStep:
     seed: int = 0
 
 
-def compare_orders(setting: ReviewedData, before: Verdict, count: int = N_ORDERED) -> list[OrderStep]:
+def compare_orders(
+    setting: ReviewedData, before: Verdict, count: int = N_ORDERED, *, orders: Sequence[str] = ORDERS
+) -> list[OrderStep]:
     """The first decisions of a review in each order, by a reviewer who is always right."""
     wrong, steps = setting.labels != setting.truth, []
-    for order in ORDERS:
+    for order in orders:
         rows = ordered_rows(before, order, seed=setting.seed)[:count]
         after, decided = judge_after(setting, rows)
         rest, n = ~decided, max(1, len(rows))

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eigenclean.review import ORDERS
 from eigenclean_lab.bench.decisions.review import OrderStep, Step, compare_orders, judge, simulate
 from eigenclean_lab.bench.decisions.settings import settings
 from eigenclean_lab.store import today
@@ -23,6 +24,11 @@ class MeasuredDecisions(NamedTuple):
         """Whether a setting was measured with a seed."""
         return any((step.setting, step.seed) == (setting, seed) for step in self.steps)
 
+    def missing_orders(self, setting: str, seed: int) -> list[str]:
+        """The orders that were not measured for a setting with a seed."""
+        done = {step.order for step in self.orders if (step.setting, step.seed) == (setting, seed)}
+        return [order for order in ORDERS if order not in done]
+
 
 def run(
     folder: Path | None, n: int = 4000, *, seeds: int = 3, measured: MeasuredDecisions | None = None
@@ -31,11 +37,13 @@ def run(
     known = MeasuredDecisions([], []) if measured is None else measured
     for seed in range(seeds):
         for setting in settings(folder, n, seed):
-            if known.has(setting.name, seed):
+            has_errors = bool((setting.labels != setting.truth).any())
+            missing = known.missing_orders(setting.name, seed) if has_errors else []
+            if known.has(setting.name, seed) and not missing:
                 continue
             before = judge(setting)
-            steps = simulate(setting, before)
-            orders = compare_orders(setting, before) if (setting.labels != setting.truth).any() else []
+            steps = [] if known.has(setting.name, seed) else simulate(setting, before)
+            orders = compare_orders(setting, before, orders=missing)
             known = MeasuredDecisions(known.steps + steps, known.orders + orders)
             yield known
 
