@@ -76,6 +76,22 @@ def test_polars_arrays_lists_and_categories() -> None:
         assert as_matrix(frame["v"]).tolist() == vectors
 
 
+@pytest.mark.parametrize("suffix", [None, ".arrow", ".parquet"])
+def test_rows_of_views_of_texts_can_be_picked(suffix: str | None, tmp_path: Path) -> None:
+    """Polars hands out and writes texts as views, of which Arrow cannot take rows."""
+    n = 150_000  # more rows than roles and scales are found from
+    frame = pl.DataFrame({"colour": ["red", "blue", "blue"] * (n // 3), "y": [0, 1, 0] * (n // 3)})
+    source: Any = frame
+    if suffix is not None:
+        source = str(tmp_path / f"table{suffix}")
+        frame.write_ipc(source) if suffix == ".arrow" else frame.write_parquet(source)
+    opened = open_source(source, label_column="y")
+    assert opened.table is not None and opened.encoding is not None
+    batch = next(iter(opened.table.stream(["colour"], 10)))
+    assert batch.take(pa.array([1])).to_pylist() == [{"colour": "blue"}]
+    assert opened.data_hash() == open_source(frame.to_arrow(), label_column="y").data_hash()
+
+
 def test_pandas_categories_and_missing_values() -> None:
     frame = pd.DataFrame({"f": [1.0, 2.0], "label": pd.Categorical(["u", "v"])})
     assert open_source(frame).labels.tolist() == ["u", "v"]

@@ -11,6 +11,7 @@ from eigenclean.arrays import Array, Ints, preview
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.evidence import Annotations
 from eigenclean.sources.base import Source
+from eigenclean.sources.relabel.removal import is_counted
 from eigenclean.sources.tabular.columns import (
     ID_NAMES,
     LABEL_NAMES,
@@ -62,6 +63,8 @@ def with_annotations(
         annotations.check(by=name)
     settings = replace(options, annotator_columns=None, annotator_column=None, label_column=None)
     source = open_table(FrameTable(items, name=name), settings, labels=annotations.majority)
+    if len(labelled) < n_rows and is_counted(source.ids):
+        source.ids = labelled  # the numbers of the rows where they come from
     source.annotations, source.n_unlabelled = annotations if compared else None, n_rows - len(labelled)
     return source
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.plain_types import plain_schema, plain_types
 from eigenclean.sources.tabular.table import Table
 
 _Reader = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
@@ -32,9 +33,9 @@ class ArrowTable(Table):
                 _check_end(path)
                 schemas.append(open_ipc(path).schema)
                 _ = schemas[-1].names  # decoded only now, and they may be damaged too
-        self._schema = schemas[0]
+        self._schema = plain_schema(schemas[0])
         for path, schema in zip(paths, schemas, strict=True):
-            if not schema.equals(self.schema):
+            if not schema.equals(schemas[0]):
                 raise InvalidData(
                     f"{name}: {path.name} must have the same columns as {paths[0].name}; save it again"
                 )
@@ -48,7 +49,7 @@ class ArrowTable(Table):
                 for batch in record_batches(open_ipc(path, places, mapped=mapped)):
                     selected = batch.select(names)
                     selected.validate(full=True)  # offsets in a damaged file could point anywhere
-                    yield selected
+                    yield plain_types(selected)
 
 
 def open_ipc(path: Path, fields: list[int] | None = None, *, mapped: bool = True) -> _Reader:

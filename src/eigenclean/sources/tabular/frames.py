@@ -12,6 +12,7 @@ from eigenclean.errors import InvalidData
 from eigenclean.sources.read_errors import explain_read_errors
 from eigenclean.sources.tabular.column_arrays import blocks, stack, vector
 from eigenclean.sources.tabular.columns import are_features, index_columns
+from eigenclean.sources.tabular.plain_types import plain_types
 from eigenclean.sources.tabular.table import Table
 
 _from_dataframe: Callable[[Any], pa.Table] = vars(interchange)["from_dataframe"]  # unknown to the type stubs
@@ -59,9 +60,9 @@ def to_table(frame: Any) -> pa.Table:
     with explain_read_errors(type(frame).__name__, "table"):
         if hasattr(frame, "__arrow_c_stream__"):
             # Not pa.table(frame): that imports pandas, if it is there, to ask whether this is one of its frames.
-            return pa.RecordBatchReader.from_stream(frame).read_all()
+            return plain_types(pa.RecordBatchReader.from_stream(frame).read_all())
         if hasattr(frame, "__arrow_c_array__"):
-            return pa.Table.from_batches([pa.record_batch(frame)])
+            return plain_types(pa.Table.from_batches([pa.record_batch(frame)]))
         return _from_dataframe(frame)
 
 

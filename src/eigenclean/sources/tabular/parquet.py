@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eigenclean.sources.read_errors import explain_read_errors
+from eigenclean.sources.tabular.plain_types import plain_schema, plain_types
 from eigenclean.sources.tabular.table import Table
 
 _BUFFER_BYTES = 1 << 20
@@ -21,7 +22,7 @@ class ParquetTable(Table):
         self._path = path
         with explain_read_errors(name, "Parquet file"), pq.ParquetFile(path) as file:
             self._n_rows = file.metadata.num_rows
-            self._schema = file.schema_arrow
+            self._schema = plain_schema(file.schema_arrow)
             _ = self.schema.names  # decoded only now, and they may be damaged too
 
     def count(self) -> int:
@@ -57,7 +58,7 @@ class ParquetTable(Table):
             for batch in file.iter_batches(batch_size=rows, columns=names):
                 selected = batch.select(names)  # a name with a dot may have brought others along
                 selected.validate(full=True)
-                yield selected
+                yield plain_types(selected)
 
     def stream_rows(self, columns: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """Only the row groups that have them are read."""
@@ -77,5 +78,5 @@ class ParquetTable(Table):
                         if low < high:
                             selected = batch.select(names).slice(low, high - low)
                             selected.validate(full=True)
-                            yield selected
+                            yield plain_types(selected)
                 first += n
