@@ -11,7 +11,7 @@ import pytest
 from eigenclean.arrays import Array
 from eigenclean.detect.judge import Judge
 from eigenclean.sources import open_source
-from eigenclean_lab.bench import tables
+from eigenclean_lab.bench import table_draws, tables
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,6 +67,30 @@ def test_a_table_is_measured_as_a_file_and_by_hand(monkeypatch: pytest.MonkeyPat
     assert len(judged) <= 6  # equal features are judged once
     text = "\n".join(tables.markdown(tables.facts([result])))
     assert "| flowers | 80 |" in text and "| an identifier | +0.0000 | +0.000 | 0 of 1 |" in text
+
+
+def test_errors_and_columns_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, labels, widths = Judge.fit_judge, set(), set()
+
+    def quick(self: Judge, X: Array, y: Array, *args: Any, **options: Any) -> Any:
+        labels.add(tuple(y))
+        widths.add(np.shape(X)[1])
+        return plain(self.set_params(views="linear", n_repeats=1), X, y, *args, **options)
+
+    monkeypatch.setattr(Judge, "fit_judge", quick)
+    measured = table_draws.measure("flowers", *flowers(), draws=2)
+    assert len(labels) == 2 and min(widths) < max(widths) and min(measured.auroc) > 0.8
+    assert measured.changes["other units"] == [0.0, 0.0]  # the features are the same
+    assert {len(values) for values in measured.changes.values()} == {2} and set(measured.changes) == set(
+        table_draws.CHANGES
+    )
+
+
+def test_the_mean_of_the_draws_is_shown_with_its_error() -> None:
+    drawn = table_draws.Draws("flowers", 80, [0.9, 0.8], {"a date": [-0.02, 0.04]})
+    assert table_draws.markdown(table_draws.facts([drawn]))[-1] == (
+        "| flowers | 2 | 0.850 | a date | +0.010 ± 0.030 | -0.020 to +0.040 |"
+    )
 
 
 def test_tables_without_data_are_passed_over(tmp_path: Path) -> None:

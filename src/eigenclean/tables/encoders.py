@@ -26,6 +26,7 @@ MAX_VALUES = 20  # a category with more values has columns for the most frequent
 MIN_COUNT = 3  # a value that is rarer shares the column of the other values
 _LINEAR = 5.0  # standardised values beyond grow with their logarithm: one typing error must not rule a column
 _FAR = 3.0  # times the range of the middle 80 %: values farther out are typing errors
+_ROWS_FOR_PARTS = 500  # with fewer rows a date is its time alone: useless columns cost more than parts are worth
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
 _PERIODS = {"year": _YEAR, "week": 7 * _DAY, "day": _DAY}
@@ -237,7 +238,7 @@ class BooleanEncoder(CategoryEncoder):
 class DateEncoder(ColumnEncoder):
     """A date as its parts: the time that has passed, and where it lies in the year, the week and the day.
 
-    All parts together vary as much as one number.
+    All parts together vary as much as one number. With few rows there is only the time.
 
     Attributes:
         centre: mean, in seconds since 1970.
@@ -256,7 +257,7 @@ class DateEncoder(ColumnEncoder):
 
     @classmethod
     def fit(cls, column: ColumnSample, inferred: InferredRole) -> Self:
-        """The parts that differ in the sample."""
+        """The parts that differ in the sample, if it has enough rows for them."""
         seconds = _seconds(column.values, inferred.style)
         centre, scale = centre_and_scale(seconds)
         known = seconds[np.isfinite(seconds)]
@@ -268,7 +269,7 @@ class DateEncoder(ColumnEncoder):
                 ("week", len(days) > 1 and len(np.unique(days % 7)) > 1),
                 ("day", len(np.unique(known % _DAY)) > 1),
             )
-            if differs
+            if differs and len(seconds) >= _ROWS_FOR_PARTS
         ]
         return cls(column.name, centre, scale, tuple(parts), _missing_share(column, seconds), inferred.style)
 

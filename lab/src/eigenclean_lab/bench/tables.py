@@ -81,27 +81,15 @@ def measure(name: str, columns: dict[str, Array], truth: Array) -> TableResult:
     given = corrupt(truth, "symmetric", NOISE_RATE, random_state=0).labels
     wrong = given != truth
     prepared = {key: column for key, column in columns.items() if key not in IDENTIFIERS.get(name, ())}
+
+    def auroc(verdict: Verdict) -> float:
+        return float(roc_auc_score(wrong, -verdict.p_clean))
+
     with tempfile.TemporaryDirectory() as folder:
-        verdicts: dict[bytes, Verdict] = {}  # equal features and labels have equal verdicts: judged once
-
-        def judged(columns: dict[str, Array], labels: Array) -> Verdict:
-            path = Path(folder) / "table.csv"
-            write_csv(columns, labels, path)
-            source = open_source(str(path), label_column=LABEL)
-            key = (
-                np.ascontiguousarray(source.features()).tobytes()
-                + "\n".join(map(str, source.labels.tolist())).encode()
-            )
-            if key not in verdicts:
-                verdicts[key] = audit(str(path), label=LABEL).verdict
-            return verdicts[key]
-
-        def auroc(verdict: Verdict) -> float:
-            return float(roc_auc_score(wrong, -verdict.p_clean))
-
-        plain = auroc(judged(columns, given))
-        changes = {change: auroc(judged(other, given)) - plain for change, other in changed(columns, given)}
-        clean = judged(columns, truth)
+        files = JudgedFiles(Path(folder) / "table.csv")
+        plain = auroc(files.judged(columns, given))
+        changes = {change: auroc(files.judged(other, given)) - plain for change, other in changed(columns, given)}
+        clean = files.judged(columns, truth)
     by_hand = auroc(detector("judge").fit_judge(encode_columns(prepared), given))
     return TableResult(
         name,
@@ -113,9 +101,27 @@ def measure(name: str, columns: dict[str, Array], truth: Array) -> TableResult:
     )
 
 
-def changed(columns: dict[str, Array], labels: Array) -> Iterator[tuple[str, dict[str, Array]]]:
+class JudgedFiles:
+    """Verdicts on tables that are written to a file; equal features and labels have equal verdicts: judged once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._verdicts: dict[bytes, Verdict] = {}
+
+    def judged(self, columns: dict[str, Array], labels: Array) -> Verdict:
+        """The verdict on this table."""
+        write_csv(columns, labels, self._path)
+        source = open_source(str(self._path), label_column=LABEL)
+        names = "\n".join(map(str, source.labels.tolist()))
+        key = np.ascontiguousarray(source.features()).tobytes() + names.encode()
+        if key not in self._verdicts:
+            self._verdicts[key] = audit(str(self._path), label=LABEL).verdict
+        return self._verdicts[key]
+
+
+def changed(columns: dict[str, Array], labels: Array, seed: int = 1) -> Iterator[tuple[str, dict[str, Array]]]:
     """The table with a column more that says nothing, or gives the label away; in other units; in another order."""
-    rng, n = np.random.default_rng(1), len(labels)
+    rng, n = np.random.default_rng(seed), len(labels)
     first_day = datetime.date(2019, 1, 1)
     days = [str(first_day + datetime.timedelta(days=int(day))) for day in rng.integers(0, 900, n)]
     numbers = [column for column in columns.values() if column.dtype.kind == "f"]
