@@ -75,6 +75,8 @@ def review(
         if export is not None:
             check_output_file(export, source_file(run_summary(run)), option="--export")
             written = write_page(opened, export, reviewer=reviewer, max_suspects=most)
+            if opened.suspects.note:
+                mention(f"note: {opened.suspects.note}")
             which = (
                 f"all {n}" if written == n else f"the {'worst' if order == 'worst' else 'first'} {written} of {n}"
             )

@@ -121,7 +121,7 @@ class Review:
             texts=None if reopened.data is None else reopened.data.texts,
             explanation=reopened.explanation,
             name=_name_without_folders(str(record.get("name") or folder.name)),
-            notes=(*reopened.notes, *missing, *([suspects.note] if suspects.note else [])),
+            notes=(*reopened.notes, *missing),
             table=reopened.table,
             are_folders=reopened.data is not None and is_class_folder(reopened.data),
             data=reopened.data,
@@ -143,7 +143,7 @@ class Review:
             "texts": self.texts is not None,
             "table": None if self.table is None else self.table.describe(most),
             "map": self.explanation is not None and has_map(self.data),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *([self.suspects.note] if self.suspects.note else [])],
         }
 
     def suspect_columns(self, chunk: slice) -> dict[str, list[Any]]:

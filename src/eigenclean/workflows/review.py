@@ -83,6 +83,8 @@ def serve_page(
     redirect = review.folder / "open-review.html"
 
     def ready(link: str) -> None:
+        if review.suspects.note:
+            notify(f"note: {review.suspects.note}")
         notify(f"{len(review.suspects)} suspects; decisions are saved to {review.store.path}; Ctrl-C ends it")
         if browser:
             _open_browser(redirect, link)
