@@ -49,7 +49,7 @@ def ordered_rows(verdict: Verdict, order: str = WORST, *, seed: int = 0, decided
         return worst[: n_flagged or least]
     p = np.nan_to_num(np.asarray(verdict.p_clean, dtype=np.float64), nan=0.5)
     n_others = max(_MIN_OTHERS, n_flagged)
-    by_doubt = np.lexsort((verdict.rank, np.abs(p - 0.5).round(12)))
+    by_doubt: Ints = np.lexsort((verdict.rank, np.abs(p - 0.5).round(12)))
     by_doubt = by_doubt[is_listed[by_doubt]]
     random_order = tagged_generator(seed, "review order").permutation(len(p))
     random_order = random_order[is_listed[random_order]]
@@ -57,7 +57,7 @@ def ordered_rows(verdict: Verdict, order: str = WORST, *, seed: int = 0, decided
         others = by_doubt[~flagged[by_doubt]][:n_others]
         is_chosen = flagged.copy()
         is_chosen[others] = True
-        return by_doubt[is_chosen[by_doubt]]
+        return np.asarray(by_doubt[is_chosen[by_doubt]])
     if order == RANDOM:
         sample = random_order[:n_others]
         return np.concatenate([sample, worst[:n_flagged][~np.isin(worst[:n_flagged], sample)]])

@@ -11,7 +11,7 @@ _Columns = TypeVar("_Columns", pa.Table, pa.RecordBatch)
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema with texts and bytes in place of views of them."""
     fields = [field.with_type(_PLAIN.get(str(field.type), field.type)) for field in schema]
-    return pa.schema(fields, metadata=schema.metadata)
+    return pa.schema(fields).with_metadata(schema.metadata)
 
 
 def plain_types(columns: _Columns) -> _Columns:
