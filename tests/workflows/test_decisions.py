@@ -67,6 +67,7 @@ def test_decisions_in_the_folder_count_by_themselves(rows: Rows, decided: tuple[
     run, worst = decided
     notes: list[str] = []
     summary = run_detect(DetectRequest(str(rows.path), run, FAST), notify=notes.append)
+    assert len(summary["decisions"].pop("ids")) == 5
     assert summary["decisions"] == {"n": 5, "confirmed": 1, "corrected": 2, "removed": 1, "unmatched": 0}
     assert "5 decisions of people count: 1 confirmed, 2 corrected, 1 removed" in notes
     check(Verdict.load(run), worst)
@@ -85,6 +86,7 @@ def test_decisions_are_found_again_when_the_data_have_changed(
     rows.save(labels, order)
     summary = run_detect(DetectRequest(str(rows.path), tmp_path / "again", FAST, decisions=run))
     facts = {"n": 4, "confirmed": 1, "corrected": 1, "removed": 1, "unmatched": 1, "given": 4, "applied": 1}
+    assert len(summary["decisions"].pop("ids")) == 4
     assert summary["decisions"] == facts
     verdict = Verdict.load(tmp_path / "again")
     place = {id: row for row, id in enumerate(verdict.ids.tolist())}

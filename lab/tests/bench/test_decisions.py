@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eigenclean.errors import InvalidOption
+from eigenclean.review import ORDERS
 from eigenclean.verdict import Verdict
 from eigenclean_lab.bench.decisions import run
 from eigenclean_lab.bench.decisions.page import NAME, tables, write_tables
@@ -47,14 +48,23 @@ def test_what_was_measured_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         run, "simulate", lambda setting, _: [replace(STEP, setting=setting.name, seed=setting.seed)]
     )
-    monkeypatch.setattr(run, "compare_orders", lambda setting, _: [replace(ORDER, setting=setting.name)])
+    monkeypatch.setattr(
+        run,
+        "compare_orders",
+        lambda setting, _, orders: [
+            replace(ORDER, setting=setting.name, seed=setting.seed, order=order) for order in orders
+        ],
+    )
     *_, first = run.run(None, seeds=1)
     assert [step.setting for step in first.steps] == ["a", "b"]
-    assert [step.setting for step in first.orders] == ["b"]  # without wrong labels there is no order
+    assert [step.setting for step in first.orders] == ["b"] * len(ORDERS)  # without wrong labels there is no order
     (tmp_path / run.FILE).write_text(json.dumps(run.facts(first)))
     again = list(run.run(None, seeds=2, measured=run.load(tmp_path / run.FILE)))
     assert [(step.setting, step.seed) for step in again[-1].steps] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
     assert len(again) == 2 and run.load(tmp_path / "none").steps == []
+    fewer = first._replace(orders=[step for step in first.orders if step.order != "mixed"])
+    (filled,) = run.run(None, seeds=1, measured=fewer)
+    assert filled.steps == first.steps and filled.orders[-1].order == "mixed" and len(filled.orders) == len(ORDERS)
 
 
 def test_the_page_says_which_bars_are_met(tmp_path: Path) -> None:
