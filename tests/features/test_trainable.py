@@ -54,6 +54,7 @@ def test_images_of_one_channel_and_other_sizes_are_brought_to_its_own() -> None:
         ((4, 8, 8), {}, "images of 1 or 3 channels, got 4"),
         (8, {}, "needs images"),
         ((3, 8, 8), {"size": 2}, "size must be a number of pixels"),
+        ((3, 8, 8), {"keep_statistics": 1}, "keep_statistics must be true or false, got 1"),
         ((3, 8, 8), {"encoder": "wordllama"}, "cannot be fine-tuned: it must be a torch module that takes images"),
         ((3, 8, 8), {"encoder": "efficientnet-lite9"}, "did you mean 'efficientnet-lite"),
     ],
@@ -79,13 +80,16 @@ def test_without_the_backbone_only_the_last_layer_changes() -> None:
         last_layer(nn.Conv2d(3, 3, 1))
 
 
-def test_batch_normalisation_keeps_the_statistics_of_the_pretraining() -> None:
-    net: Any = make_net("encoder", (3, 12, 12), 2, encoder=TINY, size=12)
+@pytest.mark.parametrize("keeps", [True, False])
+def test_batch_normalisation_keeps_the_statistics_of_the_pretraining_unless_told_otherwise(keeps: bool) -> None:
+    options = {} if keeps else {"keep_statistics": False}
+    net: Any = make_net("encoder", (3, 12, 12), 2, encoder=TINY, size=12, **options)
     norms: list[Any] = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
     before = [norm.running_mean.clone() for norm in norms]
     assert net.train() is net and net.training and net.head.training
     net(pixels(3))[1].sum().backward()
-    assert norms and all(torch.equal(norm.running_mean, mean) for norm, mean in zip(norms, before, strict=True))
+    equal = [torch.equal(norm.running_mean, mean) for norm, mean in zip(norms, before, strict=True)]
+    assert norms and equal == [keeps] * len(norms)
     assert norms[0].weight.grad is not None  # they are trained all the same
     assert not net.eval().head.training
 

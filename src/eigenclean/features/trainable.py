@@ -27,8 +27,7 @@ class EncoderNet(Net):
     """A pretrained encoder and a linear head; all of it can be trained.
 
     Inputs are images with pixels from 0 to 1, of one channel or three. They are scaled and standardised inside, as
-    the encoder wants them. Batch normalisation keeps the statistics of the pretraining: with few images these would
-    change too slowly for the network to predict as it was trained.
+    the encoder wants them.
 
     Args:
         n_features: channels, height and width of an image.
@@ -36,9 +35,12 @@ class EncoderNet(Net):
         encoder: description of an encoder of images that is a torch module, as in `make_encoder`.
         size: side of the squares that images are scaled to; by default that of the encoder, but at most 96 pixels.
         pretrained: begin with the encoder's weights; False for a network whose weights are loaded later.
+        keep_statistics: whether batch normalisation keeps the statistics of the pretraining. With few images new
+            ones change too slowly for the network to predict as it was trained; with new ones it learns faster,
+            wrong labels too.
     """
 
-    options: ClassVar[Sequence[str]] = ("encoder", "size", "pretrained")
+    options: ClassVar[Sequence[str]] = ("encoder", "size", "pretrained", "keep_statistics")
     takes_images: ClassVar[bool] = True
     standardises: ClassVar[bool] = True
     _mean: Tensor
@@ -51,8 +53,12 @@ class EncoderNet(Net):
         encoder: str = DEFAULT_IMAGE_NET,
         size: int | None = None,
         pretrained: bool = True,
+        keep_statistics: bool = True,
     ) -> None:
         super().__init__(n_features, n_classes)
+        if type(keep_statistics) is not bool:
+            raise InvalidOption(f"{_BY}: keep_statistics must be true or false, got {keep_statistics!r}")
+        self.keep_statistics = keep_statistics
         channels, _, _ = image_shape(n_features, by=_BY)
         if channels not in (1, 3):
             raise InvalidData(f"{_BY}: an encoder takes images of 1 or 3 channels, got {channels}")
@@ -66,11 +72,12 @@ class EncoderNet(Net):
         self.head = nn.Linear(self.n_outputs, n_classes)
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode for all but batch normalisation."""
+        """Training mode, but for batch normalisation that keeps its statistics."""
         super().train(mode)
-        for module in self.backbone.modules():
-            if isinstance(module, _BatchNorm):
-                module.eval()
+        if self.keep_statistics:
+            for module in self.backbone.modules():
+                if isinstance(module, _BatchNorm):
+                    module.eval()
         return self
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
