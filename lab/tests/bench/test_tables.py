@@ -101,3 +101,5 @@ def test_the_page_shows_what_was_measured() -> None:
     record = json.loads((ROOT / "results" / tables.FILE).read_text())
     page = (ROOT / "docs" / "tables.md").read_text()
     assert "\n".join(tables.markdown(record)) in page
+    drawn = json.loads((ROOT / "results" / table_draws.FILE).read_text())
+    assert "\n".join(table_draws.markdown(drawn)) in page
