@@ -117,8 +117,9 @@ def without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A real browser for pages that are files."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)  # what a page shows is tested, not how fast a busy machine draws it
     found = shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
         pytest.fail("Pages are tested in a real browser: please install chromium or google-chrome.")

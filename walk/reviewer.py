@@ -11,7 +11,7 @@ from walk.program import Broken
 
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-sync --no-first-run"
 PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=800)
-WAIT = 20_000  # milliseconds
+WAIT = 60_000  # milliseconds; a busy machine may need most of it
 
 
 @contextmanager

@@ -24,8 +24,9 @@ Arrays = dict[str, Any]
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("probe") / "run"
     rng = np.random.default_rng(0)
-    codes = np.arange(60) % 2
-    X = rng.normal(size=(60, 4)) + 3 * codes[:, None]
+    X = rng.normal(size=(300, 4))
+    # One part that a line separates and one that it does not: a head that adds nothing would be left out.
+    codes = (2 * (X[:, 2] + X[:, 3]) + np.sign(X[:, 0] * X[:, 1]) > 0).astype(int)
     RobustClassifier(Probe(detector="knn", heads="linear,trees")).fit(X, codes).save(folder)
     return folder
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect, sync_playwright
 from sklearn.datasets import load_digits
 
 from eigenclean.cli.app import run as eigenclean
@@ -265,6 +265,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str, playwright: Playwright) -> Iterator[Browser]:
+    expect.set_options(timeout=60_000)  # what a page shows is tested, not how fast a busy machine draws it
     browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
     yield browser
     browser.close()

@@ -54,7 +54,12 @@ def test_equal_cells_are_stamped_with_the_present_code_and_keep_their_numbers(
     store.write(before)
     assert command("--sample", "2", "--seed", "3", "--json") == 0
     (report,) = json.loads(capsys.readouterr().out)["quality"]
-    assert (report["group"], report["cells"], report["drawn"], report["stamped"]) == ("fine", 5, 2, True)
+    assert (report["group"], report["cells"], report["drawn"], report["stamped"]) == (
+        "fine, development",
+        5,
+        2,
+        True,
+    )
     after = store.read()
     assert [cell.figures for cell in after] == [cell.figures for cell in before]  # also the old seconds
     present = QualitySuite().new_request("fine", SETTINGS["digits/sym-20"], 0).code

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from eigenclean.arrays import Array, Ints, row_chunks
 
+_CHUNK_BYTES = 1 << 20  # of the bits of some rows: they stay in the processor's cache
 _ODD = 0x9E3779B97F4A7C15  # the golden ratio times 2**64, as usual for hashing small numbers
 
 
@@ -46,7 +47,7 @@ def content_hash(features: Array, seed: int | None = 0) -> NDArray[np.uint64]:
     n, d = features.shape
     multipliers = np.random.default_rng(seed).integers(1, 1 << 63, size=d, dtype=np.uint64) | np.uint64(1)
     hashes = np.empty(n, dtype=np.uint64)
-    for rows in row_chunks(n, 8 * d):
+    for rows in row_chunks(n, 8 * d, _CHUNK_BYTES):
         # float32, so that the precision in which the data come does not matter; + 0 turns −0 into 0.
         with np.errstate(over="ignore"):
             bits = np.ascontiguousarray(features[rows], dtype=np.float32) + np.float32(0)

@@ -79,7 +79,13 @@ def test_ctrl_c_keeps_what_is_over_and_says_how_to_go_on(tmp_path: Path) -> None
     command = [sys.executable, "-m", "eigenclean", "train", "digits", "--out", str(tmp_path / "run")]
     options = ["--noise", "symmetric:0.4", "--epochs", "2000", "--device", "cpu"]
     process = subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+        [*command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        # Tests that run in the background of a shell ignore the signal, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     metrics = tmp_path / "run" / "metrics.jsonl"
     deadline = time.monotonic() + 60

@@ -120,10 +120,14 @@ def mean_log_odds(odds: Sequence[Float64s], weights: Float64s) -> Float64s:
 
     >>> mean_log_odds([np.array([0.0]), np.array([800.0])], np.array([0.5, 0.5])).round(3)
     array([1.099])
+    >>> mean_log_odds([np.array([0.0]), np.array([800.0])], np.array([0.0, 1.0]))
+    array([800.])
     """
     if len(odds) == 1:
         return odds[0]
-    stacked, log_weights = np.stack(odds), np.log(weights)[:, None]
+    with np.errstate(divide="ignore"):  # a model without any weight is left out of both sums
+        log_weights = np.log(weights)[:, None]
+    stacked = np.stack(odds)
     right = logsumexp(log_weights + log_expit(stacked), axis=0)
     return np.asarray(right - logsumexp(log_weights + log_expit(-stacked), axis=0))
 
