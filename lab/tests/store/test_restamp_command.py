@@ -47,6 +47,19 @@ def old_cells(detector: str, seeds: int, **more: Any) -> list[Cell]:
     ]
 
 
+def test_only_groups_that_match_are_compared(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = quality_store(tmp_path / FILE)
+    store.write([*old_cells("fine", 2), *old_cells("knn", 2)])
+    assert command("--groups", "knn*", "--json") == 0
+    reports = json.loads(capsys.readouterr().out)["quality"]
+    assert [report["group"] for report in reports] == ["knn, development"]
+    assert [cell.restamped is not None for cell in store.read()] == [
+        cell.task["detector"] == "knn" for cell in store.read()
+    ]
+
+
 def test_equal_cells_are_stamped_with_the_present_code_and_keep_their_numbers(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

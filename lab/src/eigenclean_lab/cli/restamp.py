@@ -43,6 +43,9 @@ def restamp(
         Path | None,
         typer.Option(help="Compare nothing: measure the sample with the present code and write it to this folder."),
     ] = None,
+    groups: Annotated[
+        str, typer.Option(help="Only groups of cells whose names match this pattern, such as '*, confirmation'.")
+    ] = "*",
     profile: Annotated[str, typer.Option(help="Profile of the paper's cells.")] = "small",
     data: Data = None,
     folder: Annotated[
@@ -87,6 +90,7 @@ def restamp(
                 max_seconds=max_cell_seconds,
                 tolerance=tolerance,
                 reference=None if reference is None else store.at(reference).read(),
+                pattern=groups,
                 save=store.add,
             )
     if json:

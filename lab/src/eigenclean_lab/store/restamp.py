@@ -10,6 +10,7 @@ sample as well (`measure_reference`), and the present code is compared with that
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,6 +118,7 @@ def restamp(
     max_seconds: float | None = None,
     tolerance: float = TOLERANCE,
     reference: Iterable[Cell] | None = None,
+    pattern: str = "*",
     save: Callable[[Sequence[Cell]], None] | None = None,
 ) -> list[GroupReport]:
     """Measure a sample of each group again; stamp the groups that come out equal with the present key and code.
@@ -130,13 +132,14 @@ def restamp(
         tolerance: allowed difference of a figure, relative to figures above 1.
         reference: cells that the previous code has measured on this machine. Only these are drawn, and the present
             code is compared with them; None compares it with the file.
+        pattern: of the names of the groups to compare, such as "*, confirmation".
         save: called with the stamped cells of a group as soon as it is confirmed.
     """
     _check_sample(sample)
     expected = {cell.identity: cell for cell in measured_cells(cells if reference is None else reference)}
     requests = {cell.identity: suite.request(cell) for cell in measured_cells(cells)}
     stale = [cell for cell in measured_cells(cells) if not cell.is_current(requests[cell.identity])]
-    groups = _group(stale, suite)
+    groups = {name: members for name, members in _group(stale, suite).items() if fnmatchcase(name, pattern)}
     reports = []
     for group, members in track(list(groups.items()), f"groups of {suite.name}"):
         drawn_from = [cell for cell in _affordable(members, suite, max_seconds) if cell.identity in expected]

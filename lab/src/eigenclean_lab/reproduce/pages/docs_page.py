@@ -151,13 +151,11 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
         f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
     )
     out = [f"# {experiment.name}: {experiment.title}", "", origin, ""]
-    for profile in _SHOWN:
-        table = tables[profile.name]
-        if not table.is_measured:
-            if profile is SMALL:
-                out += [f"Not measured yet: `eigenclean reproduce {experiment.name}`.", ""]
-            continue
-        out += _profile_section(table, profile, figures)
+    measured = [profile for profile in _SHOWN if tables[profile.name].is_measured]
+    if not measured:
+        out += [f"Not measured yet: `eigenclean reproduce {experiment.name}`.", ""]
+    for profile in measured:
+        out += _profile_section(tables[profile.name], profile, figures)
     out += [f"{note}\n" for note in experiment.notes]
     if experiment.name == "discrepancies":
         out += _deviations()
