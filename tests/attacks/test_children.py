@@ -43,7 +43,7 @@ def eat() -> Sequence[str]:
     [
         (crash, "killed by SIGUSR1"),
         (spin, "more than 1 CPU seconds"),
-        (hang, "no answer for 1 s"),
+        (hang, "no answer for 5 s"),
         (eat, "MemoryError"),
         (partial(os._exit, 7), "exit code 7"),
         (lambda: ["broken"], "broken"),
@@ -51,7 +51,7 @@ def eat() -> Sequence[str]:
 )
 def test_blame(attack: object, sentence: str) -> None:
     cases = [Case(f"kind/target/{i}", attack if i == 4 else fine) for i in range(7)]  # type: ignore[arg-type]
-    bounds = replace(BOUNDS, wall=1.0) if attack is hang else BOUNDS
+    bounds = replace(BOUNDS, wall=5.0) if attack is hang else BOUNDS  # others answer by then on a busy machine
     reports = {case.id: sentences for case, sentences in run_cases(cases, bounds, jobs=2)}
     assert len(reports) == 7
     assert [name for name, sentences in reports.items() if sentences] == ["kind/target/4"]
