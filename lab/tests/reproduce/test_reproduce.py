@@ -10,6 +10,7 @@ import pytest
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.train import RECIPES, Recipe, recipe
+from eigenclean_lab.cli.options import split_names
 from eigenclean_lab.reproduce import runner, suite
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.compare import in_profile
@@ -366,3 +367,11 @@ def test_an_error_is_noted_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(suite, "measure_function", broken)
     failed = SMOKE_SUITE.measure(SMOKE_SUITE.new_request(FINE_50, 0, ""))
     assert (failed.status, failed.note) == ("failed", "RuntimeError: two lines")
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_rows_can_be_named_as_the_command_of_a_cell_names_them(experiment: Experiment) -> None:
+    """Some names have commas in them, as "judge, in sample" has."""
+    names = [row.name for row in experiment.rows]
+    assert [split_names(name, names) for name in names] == [[name] for name in names]
+    assert split_names(",".join(names), names) == names

@@ -1,5 +1,6 @@
 """Options that several commands of the laboratory share, and how they print ratios and notes."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,13 +29,17 @@ def remeasuring(remeasure: bool, again: bool) -> bool:
     return remeasure or again
 
 
-def split_names(text: str) -> list[str]:
-    """Names that were given with commas between.
+def split_names(text: str, known: Iterable[str] = ()) -> list[str]:
+    """Names that were given with commas between; the ``known`` ones may have commas in them.
 
     >>> split_names("fine, knn,")
     ['fine', 'knn']
+    >>> split_names("fine,judge, in sample,judge", known=["judge", "judge, in sample"])
+    ['fine', 'judge, in sample', 'judge']
     """
-    return [name.strip() for name in text.split(",") if name.strip()]
+    with_commas = sorted((name for name in known if "," in name), key=len, reverse=True)
+    pattern = "|".join([*map(re.escape, with_commas), "[^,]+"])
+    return [name.strip() for name in re.findall(rf"\s*({pattern})\s*(?:,|$)", text) if name.strip()]
 
 
 def warn_if_busy(what: str) -> float | None:

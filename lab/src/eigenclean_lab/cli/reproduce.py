@@ -93,9 +93,12 @@ def reproduce(
     runs = out / "runs" if size.checkpoints else None
     context = Context(profile, data_folder(data), cache_folder(cache), device, runs)
     store = paper_store(make_folder(out), size)
+    whole = [in_profile(EXPERIMENTS[name], size) for name in (EXPERIMENTS if what == "all" else [what])]
     selected = [
-        runner.select_cells(in_profile(EXPERIMENTS[name], size), split_names(rows), split_names(columns))
-        for name in (EXPERIMENTS if what == "all" else [what])
+        runner.select_cells(
+            experiment, split_names(rows, (row.name for row in experiment.rows)), split_names(columns)
+        )
+        for experiment in whole
     ]
     if what != "all" and not selected[0].columns:
         raise InvalidOption(f"reproduce: the profile {profile} has no data for {what}; take small or paper")

@@ -14,8 +14,8 @@ The algorithm, of which `JudgeFitter` does the steps 1 to 5:
    labels.
 5. *Instance-dependent noise.* Models with several rates of it are averaged; where people have decided about rows,
    also models in which labels follow the features more closely than right ones do. Few rows are assigned to folds
-   several times, and probabilities are averaged. If a network was trained on these labels and gave the features,
-   the alignments of FINE say whether the views see the noise at all; if not, they replace the views.
+   several times, and probabilities are averaged. Where a network that was trained on these labels gave the
+   features, the first eigenvectors of the classes say whether the views see the noise at all, see `in_sample`.
 6. *Open-set noise.* Groups of rows whose labels look random to every view belong to none of the classes, see
    `open_set`.
 7. *Scores.* The score of a row is the log-odds of P(right label = given label | features, given label).
@@ -25,6 +25,7 @@ Moments are sums over rows, so the same code judges arrays in memory, files larg
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,7 +44,7 @@ from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions, views_disagree
-from eigenclean.detect.judge.in_sample import HIDDEN, AlignmentMargins
+from eigenclean.detect.judge.in_sample import ALIGNMENT, VIEWS, AlignmentMargins, choose_judgement
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.open_set.component import NoneComponent, find_none_component, lower_log_odds
 from eigenclean.detect.judge.repeats import (
@@ -274,42 +275,39 @@ class Judge(BlockDetector):
             known = None if known is None else in_order(known, order)
             weights = None if weights is None else in_order(weights, order)
             features = in_order(features, order) if whole is None else features.from_items([whole.features])
-        fitter = JudgeFitter(
-            features, codes, weights, whole, names=check_views(self.views, by="Judge"), k=k, n_folds=self.n_folds,
-            n_features=self.n_features_in_, max_rounds=self.rounds, groups=groups, known=known,
+        new_fitter = partial(
+            JudgeFitter, features, codes, weights, k=k, n_folds=self.n_folds, n_features=self.n_features_in_,
+            max_rounds=self.rounds, groups=groups, known=known,
         )  # fmt: skip
+        fitter = new_fitter(whole, names=check_views(self.views, by="Judge"))
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]
-        scores = self._finish(fits, fitter)
         self._margins = self._none = None
-        if whole is not None and not self.in_sample:
-            self._none = find_none_component(
-                whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
-            )
-        self.n_none_clusters_ = 0 if self._none is None else self._none.n_clusters
         if self.in_sample:
-            scores = self._compare_with_margins(scores, features, codes, weights)
+            margins = AlignmentMargins.fit(features, codes, weights, self)
+            trusted, fits, fitter = choose_judgement(fits, fitter, margins, new_fitter, features)
+            scores = self._finish_in_sample(self._finish(fits, fitter), trusted, margins, codes)
+        else:
+            scores = self._finish(fits, fitter)
+            if whole is not None:
+                self._none = find_none_component(
+                    whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
+                )
+        self.n_none_clusters_ = 0 if self._none is None else self._none.n_clusters
         return scores if order is None else scores.in_original_order(order)
 
-    def _compare_with_margins(
-        self,
-        scores: BlockScores,
-        features: Blocks[Array],
-        codes: Blocks[Ints],
-        weights: Blocks[Float64s] | None,
+    def _finish_in_sample(
+        self, scores: BlockScores, trusted: str, margins: AlignmentMargins, codes: Blocks[Ints]
     ) -> BlockScores:
-        """The scores of the views, or of the margins if these show more noise than the views see."""
-        margins = AlignmentMargins.fit(
-            features, codes, weights, self.classes_, self.n_features_in_, self.feature_exponent_
-        )
-        view_noise_rate = float(np.mean(expit(-np.concatenate(list(scores.scores)))))
-        rates = [*margins.noise_rates.tolist(), *self.noise_rate_range_]
+        rates = [margins.clearly_other, margins.below_zero, margins.expected, *self.noise_rate_range_]
         self.noise_rate_range_ = min(rates), max(rates)
         self.cautions_ = [*self.cautions_, IN_SAMPLE]
-        if view_noise_rate >= HIDDEN * margins.noise_rates[0]:
+        if trusted != VIEWS:
+            self.view_weights_ = {trusted: 1.0}
+        if trusted != ALIGNMENT:
             return scores
         self._margins, self._overall_transition = margins, margins.transition(codes, len(self.classes_))
-        self.view_weights_, self.instance_noise_rate_ = {"alignment": 1.0}, 0.0
+        self.instance_noise_rate_ = 0.0
         return margins.block_scores
 
     def _finish(self, fits: list[FittedRepeat], fitter: JudgeFitter) -> BlockScores:
