@@ -142,13 +142,13 @@ def noise_rate(fits: Sequence[FittedRepeat]) -> float:
     return float(np.mean([1.0 - fit.sums.right_per_class.sum() / fit.sums.counts.sum() for fit in fits]))
 
 
-def sees_the_noise(found: float, *others: float) -> bool:
+def sees_the_noise(estimated: float, *others: float) -> bool:
     """Whether a judgement that finds this noise rate sees about as much noise as each of the others shows.
 
     >>> sees_the_noise(0.18, 0.19, 0.05), sees_the_noise(0.01, 0.02), sees_the_noise(0.1, 0.3)
     (True, True, False)
     """
-    return found >= HIDDEN * max(others) - SLACK
+    return estimated >= HIDDEN * max(others) - SLACK
 
 
 def margin_slope(margins: Float64s) -> float:
