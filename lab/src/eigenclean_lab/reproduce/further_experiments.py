@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from eigenclean_lab.reproduce.profiles import LATE
+from eigenclean_lab.reproduce.profiles import LATE, SCRATCH
 from eigenclean_lab.reproduce.values import Column, Experiment, Metric, TableRow, method_spec
 
-_EPOCHS = (1, 2, 3, 5, 8)
+_EPOCHS = (1, 2, 3, 5, 8, 20)
 
 
 def further_experiments() -> list[Experiment]:
@@ -24,6 +24,9 @@ def _rounds() -> Experiment:
         )
     )
     late = tuple(replace(setting, name=f"{setting.name} late", data=LATE) for setting in first)
+    scratch = tuple(
+        replace(setting, name=setting.name.replace("C10", "Fashion"), data=SCRATCH) for setting in first
+    )
     rows = (
         TableRow("train accuracy", (method_spec("rounds", "train-accuracy"),),
             note="share of the given labels, wrong ones included, that the network predicts: how far it has "
@@ -47,7 +50,7 @@ def _rounds() -> Experiment:
         "rounds",
         "Selections while a network learns the wrong labels: F of the kept, epoch by epoch",
         rows,
-        (*first, *late),
+        (*first, *late, *scratch),
         metrics,
         plot="curves",
         notes=(

@@ -1,7 +1,7 @@
 """How fast the judge is: against one product ``X.T @ X`` and cleanlab; and how fast a large CSV file is read.
 
-Times are processor seconds on one thread. Each side runs once or a few times, and other processes disturb
-processor time much less than time on the wall.
+Times are processor seconds on one thread, the least of several runs where both sides are fast. Other processes
+disturb processor time much less than time on the wall.
 """
 
 import tempfile
@@ -103,12 +103,12 @@ def _against_gram(shape: Shape, target: float, repeats: int, growth: int | None 
     """The judge against one product, and with ``growth`` against so many times fewer rows."""
     X, y = noisy_features(shape.rows, shape.columns, shape.classes)
     gram = best(lambda: X.T @ X, repeats)
-    ours = best(lambda: _judge(X, y))
+    ours = best(lambda: _judge(X, y), repeats)
     case = f"judge ({SUMS}), {shape}"
     ratios = [Ratio.timed(case, "X.T @ X", (ours, gram), RatioTarget("at most", target))]
     if growth is not None:
         few = shape.rows // growth
-        less = best(lambda: _judge(X[:few], y[:few]))
+        less = best(lambda: _judge(X[:few], y[:few]), repeats)
         ratios.append(Ratio.timed(case, f"{few} rows", (ours, less), RatioTarget("at most", 1.125 * growth)))
     return ratios
 
