@@ -47,6 +47,16 @@ def test_best_other_is_found_for_each_figure(tmp_path: Path) -> None:
     assert "| tables | 1 | .900 | .902 | .950 | .990 | .700 | .600 | .030 | .050 | – | – | – |" in page
 
 
+def test_detectors_are_compared_on_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:
+    later = [replace(cell(DEFAULT, auroc, 0.5, ece=0.09), seed=seed) for seed, auroc in ((1, 0.6), (2, 0.7))]
+    page = page_of(tmp_path, cell(DEFAULT, 0.9, 0.8), *later, cell("fine", 0.85, 0.7))
+    assert "| tables | 1 | .900 | .850 | .800 | .700 |" in page
+    assert "Means over the 1 settings that were measured with each of these seeds" in page
+    for line in ("| 0 | .900 | .800 | – | .030 | .050 |", "| 1 | .600 | .500 | – | .090 | .050 |", "| 2 | .700 |"):
+        assert line in page
+    assert "seed by seed" not in page_of(tmp_path, cell(DEFAULT, 0.9, 0.8), cell("fine", 0.85, 0.7))
+
+
 def test_measurements_of_other_code_are_counted(tmp_path: Path) -> None:
     mine = QualitySuite().new_request("fine", SETTINGS["wine/uniform-20"], 0)
     current = replace(mine, status="measured", figures=cell("fine", 0.9, 0.8).figures, facts={"rows": 178})

@@ -12,12 +12,13 @@ from eigenclean_lab.bench.quality.page_tables import (
     hits_table,
     losses,
     noisy_table,
+    seed_table,
 )
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, TABLES, common_settings, peer_table
-from eigenclean_lab.bench.quality.rows import QualityRow, summary_rows
+from eigenclean_lab.bench.quality.rows import QualityRow, paired_cells, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
-from eigenclean_lab.store import Cell
+from eigenclean_lab.store import Cell, measured_cells
 
 _HEAD = """# How good it is
 
@@ -61,7 +62,7 @@ Every setting, of all halves, in which the judge's AUROC or AP is more than .01 
 def quality_page(results: Path) -> str:
     """Markdown: means and settings of the confirmation half, where the judge loses, then the other settings."""
     cells = quality_store(results).read()
-    rows = summary_rows(cells)
+    rows = summary_rows(paired_cells(cells))
     compared = comparisons(rows)
     by_half = {half: [comparison for comparison in compared if comparison.judge.half == half] for half in _HALVES}
     behind = losses(compared)
@@ -69,7 +70,7 @@ def quality_page(results: Path) -> str:
     for half, members in by_half.items():
         lines += _section(half, members)
         if half == "confirmation":
-            lines += [*_peers(rows), _LOSSES, *(behind or ["There is none."])]
+            lines += [*_by_seed(cells), *_peers(rows), _LOSSES, *(behind or ["There is none."])]
     return "\n".join(lines) + "\n"
 
 
@@ -84,6 +85,25 @@ def _age(cells: Sequence[Cell]) -> list[str]:
     return [
         f"**{len(older)} of the {len(measured)} measurements on this page, {n_judge} of them of the judge, are of "
         "an earlier version of the code** and not confirmed since: the present judge may be better or worse.\n"
+    ]
+
+
+def _by_seed(cells: Sequence[Cell]) -> list[str]:
+    """The judge alone, one line for each seed: settings in which several were measured."""
+    ours = [cell for cell in measured_cells(cells) if cell.task["detector"] == DEFAULT]
+    by_seed: dict[int, dict[str, Cell]] = {}
+    for cell in ours:
+        if cell.task["setting"] in SETTINGS and SETTINGS[cell.task["setting"]].half == "confirmation":
+            by_seed.setdefault(cell.seed, {})[cell.task["setting"]] = cell
+    common = set.intersection(*map(set, by_seed.values())) if by_seed else set()
+    if len(by_seed) < 2 or not common:
+        return []
+    lines = seed_table({seed: summary_rows(of_seed[name] for name in common) for seed, of_seed in by_seed.items()})
+    return [
+        "\n### The judge, seed by seed\n",
+        f"Means over the {len(common)} settings that were measured with each of these seeds; the tables above "
+        "compare detectors on the seeds that all of them have.\n",
+        *lines,
     ]
 
 

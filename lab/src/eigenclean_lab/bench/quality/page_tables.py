@@ -1,6 +1,6 @@
 """Tables of the page of `eigenclean bench quality`: the judge beside the best other detector in each setting."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eigenclean.detect import DEFAULT
@@ -116,17 +116,31 @@ def family_table(compared: Sequence[SettingComparison]) -> list[str]:
     return markdown_table(heads, lines)
 
 
+def seed_table(rows_by_seed: Mapping[int, Sequence[QualityRow]]) -> list[str]:
+    """Means of the judge over the same settings, one line for each seed."""
+    heads = ["Seed", "AUROC", "AP", "F1", "ECE", "rate off by", "flagged when clean", "rate in interval",
+             "≤ 10 % kept"]  # fmt: skip
+    lines = []
+    for seed, rows in sorted(rows_by_seed.items()):
+        figures = family_figures(rows)
+        lines.append([str(seed), *(decimals(figures[name]) for name in _COMPARED), *_own_cells(figures)])
+    return markdown_table(heads, lines)
+
+
+def _own_cells(figures: Mapping[str, float | None]) -> list[str]:
+    return [
+        *(decimals(figures[name]) for name in ("ece", "rate_error")),
+        *(percent(figures[name]) for name in ("clean_flagged", "rate_in_interval", "kept_limit")),
+    ]
+
+
 def _family_cells(members: Sequence[SettingComparison]) -> list[str]:
     ours = family_figures([comparison.judge for comparison in members])
     cells = []
     for figure in _COMPARED:
         bests = [best.figures[figure] for comparison in members if (best := comparison.best(figure)) is not None]
         cells += [decimals(ours[figure]), decimals(mean(bests))]
-    return [
-        *cells,
-        *(decimals(ours[name]) for name in ("ece", "rate_error")),
-        *(percent(ours[name]) for name in ("clean_flagged", "rate_in_interval", "kept_limit")),
-    ]
+    return [*cells, *_own_cells(ours)]
 
 
 def losses(compared: Sequence[SettingComparison]) -> list[str]:

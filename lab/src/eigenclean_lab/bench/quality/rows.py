@@ -65,6 +65,21 @@ class Means:
     figures: Mapping[str, float | None]
 
 
+def paired_cells(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of those seeds that every detector of a setting has, so that all are compared on the same draws."""
+    by_setting: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_setting.setdefault(cell.task["setting"], []).append(cell)
+    paired: list[Cell] = []
+    for members in by_setting.values():
+        seeds: dict[str, set[int]] = {}
+        for cell in measured_cells(members):
+            seeds.setdefault(cell.task["detector"], set()).add(cell.seed)
+        common = set.intersection(*seeds.values()) if seeds else set()
+        paired += [cell for cell in members if cell.seed in common or not common]
+    return paired
+
+
 def summary_rows(cells: Iterable[Cell]) -> list[QualityRow]:
     """Means over seeds, in the order of the cells; a figure that no seed has is None."""
     groups: dict[tuple[str, str], list[Cell]] = {}
