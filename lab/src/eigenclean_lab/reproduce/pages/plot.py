@@ -127,7 +127,8 @@ def _curves(table: Table, figure: "Figure") -> None:
         axes.set_title(column, loc="left")
         axes.set_xlabel("epoch")
     panels[0].set_ylabel("F of the kept" if _kind(table) == "train" else "F of the kept, or accuracy")
-    panels[0].legend(frameon=False)
+    handles, labels = panels[0].get_legend_handles_labels()  # a legend inside a panel would hide lines
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
 
 
 def _has_curve(table: Table, column: str) -> bool:
