@@ -30,7 +30,8 @@ FIELDS = ("ids", "labels", "score", "p_clean", "flagged", "suggested", "suggeste
 
 
 def assert_same(a: Verdict, b: Verdict, tolerance: float = 1e-5) -> None:
-    np.testing.assert_allclose(a.score, b.score, rtol=tolerance, atol=1e-6)
+    # Log-odds near 0 differ in the last digits of their terms, by the size of blocks and the processor.
+    np.testing.assert_allclose(a.score, b.score, rtol=tolerance, atol=1e-5)
     for field in ("flagged", "suggested", "labels", "ids"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     np.testing.assert_allclose(a.p_clean, b.p_clean, atol=1e-5)
