@@ -128,13 +128,24 @@ def test_the_judgement_that_sees_the_noise_is_trusted(views: float, leading: flo
 
 def test_a_network_that_learned_right_labels_has_few_flags() -> None:
     """Its eigenvectors tell the classes apart less well than the views; that must not pass for noise."""
-    X, y = load_digits(return_X_y=True)
+    X, y = (np.asarray(array) for array in load_digits(return_X_y=True))
     net = MLPClassifier((128,), learning_rate_init=3e-3, random_state=0)
     for _ in range(60):
         net.partial_fit(X / 16, y, classes=np.arange(10))
     hidden = np.maximum(X / 16 @ net.coefs_[0] + net.intercepts_[0], 0)
     assert Judge(in_sample=True, views="linear").judge(hidden, y).flagged.mean() < 0.01
     assert detector("fine-relative").judge(hidden, y).flagged.mean() > 0.02
+
+
+def test_eigenvectors_that_fail_do_not_pass_for_noise() -> None:
+    """Large columns without meaning make the first eigenvectors: their margins are little more than chance."""
+    X, right = (np.asarray(array) for array in load_digits(return_X_y=True))
+    X = np.hstack([X, 40 * np.random.default_rng(0).normal(size=(len(X), 5))])
+    labels = add_noise(right, "symmetric", rate=0.2)
+    wrong = labels != right
+    judge = Judge(in_sample=True, views="linear")
+    assert kept_f(judge.judge(X, labels), wrong) > 0.97 and list(judge.view_weights_) == ["linear"]
+    assert kept_f(detector("fine-relative").judge(X, labels), wrong) < 0.6
 
 
 def test_slope_of_margins() -> None:

@@ -5,7 +5,8 @@ sample, the labels look likely, and the likelihood says that there is no noise. 
 made by the many, not by the few (Kim et al., NeurIPS 2021): a sample that was learned by heart is still aligned
 with its right class about as well as with its given one. So there are two more judgements, each of which keeps less
 of what was learned by heart: discriminants of the coordinates along the first eigenvectors, and the margin by which
-a sample is better aligned with its given class than with any other.
+a sample is better aligned with its given class than with any other. Which of the three is used depends on how much
+noise each of them finds.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ HIDDEN, SLACK = 0.9, 0.01
 VIEWS, LEADING, ALIGNMENT = "views", "leading directions", "alignment"
 _MAX_MARGINS = 1 << 14  # evenly spaced order statistics have the same distribution as all margins
 _MAX_ITER, _MIN_DEVIATION = 300, 3e-3
+_MIN_FLAGGED = 20  # fewer labels say nothing about how often the eigenvectors fail
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,26 @@ class AlignmentMargins:
             float(np.mean(expit(-slope * margins))),
         )
 
+    def error_rate(self, views: BlockScores) -> float | None:
+        """How often the eigenvectors prefer another class than the views do, among labels that these call wrong.
+
+        None if the views call hardly a label wrong.
+        """
+        flagged = views.scores.map(_flagged_rows)
+        suggestions = views.suggest(flagged, self.cut), self.block_scores.suggest(flagged, self.cut)
+        same, total = self.block_scores.scores.total(_agreements, flagged, *suggestions)
+        return None if total < _MIN_FLAGGED else 1.0 - float(same / total)
+
+    def are_explained(self, view_rate: float, error_rate: float | None) -> bool:
+        """Whether so many margins are below 0 as the noise that the views find, and failures on right labels, make.
+
+        Early in a training the eigenvectors of all classes are nearly parallel, and many margins of right labels
+        are below 0. That must not pass for noise that the views do not see.
+        """
+        return error_rate is not None and sees_the_noise(
+            view_rate + (1.0 - view_rate) * error_rate, self.below_zero
+        )
+
     def transition(self, codes: Blocks[Ints], n_classes: int) -> TransitionMatrix:
         """Where errors come from, if the right class of a wrong label is the suggested one."""
         suggestions = self.block_scores.suggest(codes.map(_all_rows), self.cut)
@@ -100,25 +122,28 @@ class AlignmentMargins:
 def choose_judgement(
     fits: list[FittedRepeat],
     fitter: JudgeFitter,
+    views: BlockScores,
     margins: AlignmentMargins,
     new_fitter: Callable[..., JudgeFitter],
     features: Blocks[Array],
 ) -> tuple[str, list[FittedRepeat], JudgeFitter]:
     """`VIEWS`, `LEADING` or `ALIGNMENT`, and the fits of the views or of the leading directions.
 
-    The leading directions are the coordinates of unit rows along the eigenvectors. They are not tried if hardly a
-    direction would be left out, or if there are more columns than the judge uses.
+    ``views`` are the scores by the fits of the views. The leading directions are the coordinates of unit rows along
+    the eigenvectors. They are not tried if hardly a direction would be left out, or if there are more columns than
+    the judge uses.
     """
-    k, d = margins.fine.eigenvectors_.shape
+    view_rate, (k, d) = noise_rate(fits), margins.fine.eigenvectors_.shape
+    if margins.are_explained(view_rate, margins.error_rate(views)):
+        return VIEWS, fits, fitter
     if 2 * k > d or d > MAX_COLUMNS:
-        return trusted_judgement(margins.clearly_other, margins.below_zero, noise_rate(fits), 0.0), fits, fitter
+        return trusted_judgement(margins.clearly_other, margins.below_zero, view_rate, 0.0), fits, fitter
     centre = np.asarray(features.total(sum_of_directions, args=(False,)) / fitter.n)
     basis = np.linalg.qr(margins.fine.eigenvectors_.T.astype(np.float64))[0].T
     row_map = RowNormalizer(False, centre, np.ascontiguousarray(basis))
     leading_fitter = new_fitter(None, names=("linear",), row_map=row_map)
     leading = [leading_fitter.fit(0)]
-    rates = noise_rate(fits), noise_rate(leading)
-    trusted = trusted_judgement(margins.clearly_other, margins.below_zero, *rates)
+    trusted = trusted_judgement(margins.clearly_other, margins.below_zero, view_rate, noise_rate(leading))
     return (trusted, leading, leading_fitter) if trusted == LEADING else (trusted, fits, fitter)
 
 
@@ -186,6 +211,18 @@ def margin_slope(margins: Float64s) -> float:
 
 def _scaled(margins: Float64s, slope: float) -> Float64s:
     return np.asarray(slope * margins)
+
+
+def _flagged_rows(log_odds: Float64s) -> Ints:
+    return np.flatnonzero(log_odds <= 0)
+
+
+def _agreements(
+    log_odds: Float64s, flagged: Ints, views: tuple[Ints, Float64s], margins: tuple[Ints, Float64s]
+) -> Ints:
+    """How many of the flagged rows have margins below 0 and the same suggestion, and how many there are."""
+    same = (views[0] == margins[0]) & (log_odds[flagged] < 0)
+    return np.array([np.count_nonzero(same), len(flagged)])
 
 
 def _all_rows(codes: Ints) -> Ints:

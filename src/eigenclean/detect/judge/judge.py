@@ -44,7 +44,7 @@ from eigenclean.detect.group_folds import GroupFolds
 from eigenclean.detect.judge.candidates import Candidates
 from eigenclean.detect.judge.fitting import JudgeFitter, WholeRows
 from eigenclean.detect.judge.guards import IN_SAMPLE, FitFacts, cautions, views_disagree
-from eigenclean.detect.judge.in_sample import ALIGNMENT, VIEWS, AlignmentMargins, choose_judgement
+from eigenclean.detect.judge.in_sample import ALIGNMENT, LEADING, VIEWS, AlignmentMargins, choose_judgement
 from eigenclean.detect.judge.instance_noise import AveragedNoiseModel
 from eigenclean.detect.judge.open_set.component import NoneComponent, find_none_component, lower_log_odds
 from eigenclean.detect.judge.repeats import (
@@ -283,16 +283,16 @@ class Judge(BlockDetector):
         n_repeats = default_repeats(fitter.n, k) if self.n_repeats is None else self.n_repeats
         fits = [fitter.fit(repeat) for repeat in range(n_repeats)]
         self._margins = self._none = None
+        scores = self._finish(fits, fitter)
         if self.in_sample:
             margins = AlignmentMargins.fit(features, codes, weights, self)
-            trusted, fits, fitter = choose_judgement(fits, fitter, margins, new_fitter, features)
-            scores = self._finish_in_sample(self._finish(fits, fitter), trusted, margins, codes)
-        else:
-            scores = self._finish(fits, fitter)
-            if whole is not None:
-                self._none = find_none_component(
-                    whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
-                )
+            trusted, fits, fitter = choose_judgement(fits, fitter, scores, margins, new_fitter, features)
+            scores = self._finish(fits, fitter) if trusted == LEADING else scores
+            scores = self._finish_in_sample(scores, trusted, margins, codes)
+        elif whole is not None:
+            self._none = find_none_component(
+                whole, fits[0], fitter, self.transition_, max_rounds=self.rounds, groups=groups, known=known
+            )
         self.n_none_clusters_ = 0 if self._none is None else self._none.n_clusters
         return scores if order is None else scores.in_original_order(order)
 
