@@ -152,6 +152,15 @@ def test_mean_vector_and_threshold() -> None:
         assert passed(compare(seven, cells, SMALL)) == [expected]
 
 
+@pytest.mark.parametrize(("fine", "loss", "expected"), [(0.1, -0.1, True), (-0.1, -0.2, False), (0.1, 0.1, False)])
+def test_eigenvectors_withstand_errors_that_losses_learn(fine: float, loss: float, expected: bool) -> None:
+    experiment, change = EXPERIMENTS["rounds"], {"fine": fine, "small-loss": loss}
+    cells = cells_with(experiment, lambda row, column, seed: {"epoch_1": 0.5, "last": 0.5 + change.get(row, 0.4)})
+    assert passed(compare(experiment, cells, SMALL)) == [expected] * len(experiment.columns)
+    without_losses = [each for each in cells if each.task["method"] != "small-loss"]
+    assert passed(compare(experiment, without_losses, SMALL)) == []
+
+
 def test_theorems() -> None:
     for broken, expected in ((0, True), (2, False)):
         experiment = EXPERIMENTS["theorem2"]

@@ -162,6 +162,29 @@ def _threshold(table: Table) -> list[Claim]:
     return results
 
 
+def _while_it_learns_errors(table: Table) -> list[Claim]:
+    """(f): as a network learns the errors, its losses find them less and less, and its eigenvectors do not."""
+    results = []
+    for column in table.experiment.columns:
+        begin, end = (
+            {
+                row: table.value(row, column.name, f"rounds.{epoch}")
+                for row in ("fine", "small-loss", "train accuracy")
+            }
+            for epoch in ("epoch_1", "last")
+        )
+        ends = [(begin[row], end[row]) for row in begin]
+        known = [(first, last) for first, last in ends if first is not None and last is not None]
+        if len(known) == len(ends):
+            (fine, late_fine), (loss, late_loss), _ = known
+            sentence = (
+                f"{column.name}: as the network learns the errors, F of the small loss falls, and FINE's does not"
+            )
+            detail = _pairs(list(begin), [f"{first:.3f} to {last:.3f}" for first, last in known])
+            results.append(Claim(sentence, (late_loss < loss and late_fine >= fine,), detail))
+    return results
+
+
 def _theorem(table: Table) -> list[Claim]:
     results = []
     for (row, _, kind), cells in table.cells.items():
@@ -197,6 +220,7 @@ _CLAIMS: dict[str, Callable[[Table], list[Claim]]] = {
     "fig5": _detectors,
     "table5": _mean_vector,
     "table7": _threshold,
+    "rounds": _while_it_learns_errors,
     "theorem1": _theorem,
     "theorem2": _theorem,
 }
