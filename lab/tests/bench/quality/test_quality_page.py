@@ -9,7 +9,7 @@ from eigenclean.detect import DEFAULT
 from eigenclean_lab.bench.quality.page import quality_page
 from eigenclean_lab.bench.quality.page_tables import comparisons, losses
 from eigenclean_lab.bench.quality.peer_table import ALL_DATA, common_settings, peer_table
-from eigenclean_lab.bench.quality.rows import QualityRow, family_means, summary_rows
+from eigenclean_lab.bench.quality.rows import QualityRow, family_means, paired_cells, summary_rows
 from eigenclean_lab.bench.quality.settings import SETTINGS
 from eigenclean_lab.bench.quality.suite import QualitySuite, quality_store
 from eigenclean_lab.formatting import decimals
@@ -96,9 +96,10 @@ def test_the_confirmation_half_comes_first_and_its_absence_is_said(tmp_path: Pat
     assert sorted(order, key=page.index) == order
 
 
-def test_a_setting_without_the_judge_or_without_another_is_not_shown(tmp_path: Path) -> None:
-    page = page_of(tmp_path, cell(DEFAULT, 0.9, 0.9), cell("fine", 0.9, 0.9, "iris/uniform-20"))
-    assert "wine/uniform-20" not in page and "iris/uniform-20" not in page
+def test_a_setting_without_the_judge_is_not_shown_and_one_without_others_has_dashes(tmp_path: Path) -> None:
+    page = page_of(tmp_path, cell(DEFAULT, 0.9, 0.8), cell("fine", 0.9, 0.9, "iris/uniform-20"))
+    assert "| wine/uniform-20 | .900 | – | .800 | – |" in page and "iris/uniform-20" not in page
+    assert "| tables | 1 | .900 | – | .800 | – |" in page
 
 
 def test_losses_are_more_than_a_hundredth_and_worst_first() -> None:
@@ -147,7 +148,8 @@ def test_means_of_families() -> None:
 
 def test_the_committed_results_are_all_on_the_page() -> None:
     page = quality_page(RESULTS)
-    rows = [row for row in summary_rows(quality_store(RESULTS).read()) if row.detector == DEFAULT and row.figures]
+    cells = paired_cells(quality_store(RESULTS).read())
+    rows = [row for row in summary_rows(cells) if row.detector == DEFAULT and row.figures]
     assert len(rows) >= 12
     for row in rows:
         assert f"| {row.setting} | " in page

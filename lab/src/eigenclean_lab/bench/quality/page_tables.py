@@ -40,7 +40,7 @@ class SettingComparison:
 
 
 def comparisons(rows: Sequence[QualityRow]) -> list[SettingComparison]:
-    """Settings in which the judge and at least one other were measured, in the order of the rows."""
+    """Settings in which the judge was measured, with the others if there are any, in the order of the rows."""
     settings: dict[str, dict[str, QualityRow]] = {}
     for row in rows:
         if row.figures:
@@ -48,7 +48,7 @@ def comparisons(rows: Sequence[QualityRow]) -> list[SettingComparison]:
     return [
         SettingComparison(table[DEFAULT], [row for name, row in table.items() if name != DEFAULT])
         for table in settings.values()
-        if DEFAULT in table and len(table) > 1
+        if DEFAULT in table
     ]
 
 
