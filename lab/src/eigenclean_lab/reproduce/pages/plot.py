@@ -117,7 +117,7 @@ def _rates(table: Table, figure: "Figure") -> None:
 def _curves(table: Table, figure: "Figure") -> None:
     """F of what is learned from, epoch by epoch, a panel for each column."""
     columns = [column.name for column in table.experiment.columns if _has_curve(table, column.name)]
-    panels = _panels(figure, len(columns), 3.4, 2.6, sharey=True)
+    panels = _panels(figure, len(columns), 3.4, 2.6, across=3, sharey=True)
     for axes, column in zip(panels, columns, strict=True):
         for colour, row in zip(COLOURS, table.experiment.rows, strict=False):
             for number, cell in enumerate(measured_cells(table.cells[row.name, column, _kind(table)])):
