@@ -26,7 +26,7 @@ from eigenclean_lab.bench.training import measure as measure_module
 from eigenclean_lab.bench.training import suite
 from eigenclean_lab.bench.training.measure import measure
 from eigenclean_lab.bench.training.page import summary_rows
-from eigenclean_lab.bench.training.recipes import EPOCHS, SCHEDULES, make_recipe
+from eigenclean_lab.bench.training.recipes import EPOCHS, PUBLISHED, SCHEDULES, make_recipe
 from eigenclean_lab.bench.training.settings import SETTINGS, TABLES
 from eigenclean_lab.bench.training.suite import TrainingSuite, run, training_store
 from eigenclean_lab.cli.bench import bench
@@ -158,6 +158,18 @@ def test_the_schedules_differ_and_the_default_is_the_preset() -> None:
     assert ends["steps"] == pytest.approx(first / 100)
     searching = [turn.lr for turn in make_recipe("longremix", "steps").plan()[:EPOCHS]]
     assert set(searching) == {first}  # the method itself keeps it constant there
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_published_settings_are_those_of_the_authors_in_as_many_epochs(name: str) -> None:
+    authors, measured = recipe(name, preset="cifar10"), make_recipe(name, PUBLISHED, epochs=12)
+    assert measured.epochs == make_recipe(name, epochs=12).epochs
+    assert make_recipe(name, PUBLISHED).epochs == make_recipe(name).epochs
+    for what in ("name", "lr", "momentum", "weight_decay", "batch_size", "gamma"):
+        assert getattr(measured.optimiser, what) == getattr(authors.optimiser, what)
+    assert [type(stage.loss) for stage in measured.stages] == [type(stage.loss) for stage in authors.stages]
+    assert measured.augment == authors.augment and measured.scale == make_recipe(name).scale
+    assert make_recipe(name, PUBLISHED, net="mlp").augment == make_recipe(name, net="mlp").augment
 
 
 @pytest.mark.parametrize("name", RECIPES)

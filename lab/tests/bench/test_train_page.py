@@ -89,6 +89,18 @@ def test_other_schedules_are_left_out(tmp_path: Path) -> None:
     assert "fine" not in page.split("## ")[1]
 
 
+def test_published_settings_have_a_table_of_their_own(tmp_path: Path) -> None:
+    cells = [cell("elr", 0.70), cell("elr", 0.74, 1), cell("fine", 0.8)]
+    published = [cell("elr", 0.75, 1, schedule="published"), cell("gce", 0.73, schedule="published")]
+    page = page_of(tmp_path, *cells, *published)
+    above, section = page.split("## With the settings of their authors")
+    assert "| `elr` | **.720** ± .028 |" in above and "gce" not in above
+    assert "| Recipe | fashion/sym-50: last | difference | seeds |\n|---|---|---|---|\n" in section
+    assert "| `elr` | **.750** | +1.0 | 1 |" in section  # seed 1 against seed 1
+    assert "| `gce` | .730 | – | 1 |" in section
+    assert "settings of their authors" not in page_of(tmp_path, *cells)
+
+
 def test_without_results_there_is_a_page_all_the_same(tmp_path: Path) -> None:
     assert train_page(tmp_path).startswith("# How well it trains")
 
@@ -102,7 +114,13 @@ def test_ratios(passed: bool | None, word: str, tmp_path: Path) -> None:
 
 def test_the_committed_results_are_all_on_the_page() -> None:
     page = train_page(RESULTS)
-    rows = [row for row in summary_rows(training_store(RESULTS / "bench_train.json").read()) if row.seeds]
+    cells = training_store(RESULTS / "bench_train.json").read()
+    rows = [
+        row
+        for schedule in ("preset", "published")
+        for row in summary_rows(cell for cell in cells if cell.task["schedule"] == schedule)
+        if row.seeds
+    ]
     assert len(rows) >= 100
     for row in rows:
         assert f"| `{row.recipe}` |" in page

@@ -50,7 +50,8 @@ def bench_train(
         str,
         typer.Option(
             help="Learning rate, the same for all recipes: preset (down to 0 after the warm-up), "
-            "late (down to 0 in the last third), constant, or steps."
+            "late (down to 0 in the last third), constant, or steps; "
+            "or published: optimiser and rates of the authors of each recipe."
         ),
     ] = "preset",
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training, when not the preset's 30.")] = None,
