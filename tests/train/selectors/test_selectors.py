@@ -1,21 +1,24 @@
 """Selectors: what a network may learn from."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from eigenclean.arrays import Array, Ints
-from eigenclean.detect import FINE
-from eigenclean.errors import InvalidData, MissingEvidence
+from eigenclean.arrays import Array, Bools, Ints
+from eigenclean.detect import DETECTORS, FINE, detector
+from eigenclean.errors import EigencleanWarning, InvalidData, MissingEvidence
 from eigenclean.evidence import Evidence
+from eigenclean.metrics import detection_quality
 from eigenclean.nets import make_net
 from eigenclean.train import FromDetector, KeepAll, Selection
 from eigenclean.train.data.pool import Pool
 from eigenclean.train.loop.evaluation import collect_evidence
-from eigenclean.train.selectors import make_selector
+from eigenclean.train.selectors import FromInputs, make_selector
 
 
 @pytest.fixture
@@ -96,6 +99,35 @@ def test_the_judge_sees_vectors_themselves_and_fine_what_the_network_makes_of_th
     fine = make_selector("fine").select(evidence, 1, None, {})
     alone = make_selector("fine").select(replace(evidence, inputs=None), 1, None, {})
     assert np.array_equal(fine.keep, alone.keep)
+
+
+def test_inputs_with_few_columns_are_judged_as_by_the_probe() -> None:
+    """Rings are not linear in their columns: linear discriminants cannot see which labels are wrong."""
+    rng = np.random.default_rng(0)
+    right = np.arange(600) % 3
+    angle, radius = rng.uniform(0, 2 * np.pi, 600), 1.0 + right + rng.normal(0, 0.15, 600)
+    rings = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    given = np.where(rng.random(600) < 0.2, rng.integers(0, 3, 600), right)
+    evidence = Evidence(ids=np.arange(600), labels=given, features=rings, inputs=rings)
+
+    def kept(evidence: Evidence, **options: Any) -> Bools:
+        return make_selector("judge", **options).select(evidence, 1, None, {}).keep
+
+    of_probe = detector("judge", **DETECTORS["judge"].probe_options).fit_judge(rings, given)
+    assert np.array_equal(kept(evidence), ~of_probe.flagged)
+    assert detection_quality(~kept(evidence), kept(evidence).astype(float), given == right).f > 0.95
+    # What the user asks for is done, also what is usual for features. Wide vectors are features of an encoder.
+    with warnings.catch_warnings():  # that linear discriminants see nothing here
+        warnings.simplefilter("ignore", EigencleanWarning)
+        linear = detector("judge", views="linear", n_repeats=2).fit_judge(rings, given)
+    assert np.array_equal(kept(evidence, views="linear", n_repeats=2), ~linear.flagged)
+    wide = np.hstack([rings, np.zeros((600, 600))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EigencleanWarning)
+        once = detector("judge", views="linear", n_repeats=1).fit_judge(wide, given)
+    assert np.array_equal(kept(replace(evidence, inputs=wide)), ~once.flagged)
+    # A detector whose training options are those of its cut.
+    assert FromInputs("fine", {"cut.split": "always"}).select(evidence, 1, None, {}).keep.any()
 
 
 def test_inputs_are_evidence_if_they_are_vectors(pool: Pool, small_net: Callable[[], torch.nn.Module]) -> None:

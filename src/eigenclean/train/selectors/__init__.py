@@ -76,11 +76,9 @@ def make_selector(name: str, *, soft: bool = False, **options: Any) -> Selector:
     FromDetector(name='fine', options={'cut.split': 'always'}, learn_from='kept', soft=False)
     """
     check_name(name, DETECTORS, by="selector", what="detector")
-    detector = DETECTORS[name]
-    defaults = {**detector.training_options, **(detector.semi_supervised_options if soft else {})}
     special = [selector for selector in SELECTORS.values() if name in selector.default_for]
     selector_class = special[0] if special else FromDetector
-    return selector_class.for_detector(name, {**defaults, **options}, soft=soft)
+    return selector_class.for_detector(name, options, soft=soft)
 
 
 def selector_from_dict(record: Mapping[str, Any]) -> Selector:

@@ -9,10 +9,11 @@ import numpy as np
 
 from eigenclean.arrays import Array
 from eigenclean.detect import Detector
-from eigenclean.detect.registry import build_detector
+from eigenclean.detect.registry import DETECTORS, build_detector
 from eigenclean.errors import EigencleanWarning, InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.train.component import json_options
+from eigenclean.train.probe.model import MAX_KERNEL_COLUMNS
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory, Selector
 
@@ -53,7 +54,7 @@ class FromDetector(Selector):
     @classmethod
     def for_detector(cls, name: str, options: Mapping[str, Any], *, soft: bool) -> "FromDetector":
         """The selector for any detector; semi-supervised steps use probabilities and refit to all samples."""
-        return cls(name, options, learn_from="all" if soft else "kept", soft=soft)
+        return cls(name, {**training_options(name, soft=soft), **options}, "all" if soft else "kept", soft)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -62,8 +63,8 @@ class FromDetector(Selector):
 
     def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         """The samples whose labels are not flagged by a detector that is fitted now."""
-        detector = self._prepare_detector(memory)
-        values = self._detector_input(evidence, detector)
+        detector = self._prepare_detector(evidence, memory)
+        values = self._detector_input(evidence)
         mask = previous.keep if previous is not None and self.learn_from == "kept" else None
         with warnings.catch_warnings():
             # The notes of the verdict say the same, and the warning would be repeated at every selection.
@@ -72,11 +73,11 @@ class FromDetector(Selector):
         weight = np.asarray(verdict.p_clean, dtype=np.float64) if self.soft else np.ones(len(evidence))
         return Selection(~verdict.flagged, weight, verdict=verdict)
 
-    def _detector_input(self, evidence: Evidence, detector: Detector) -> Array:
+    def _detector_input(self, evidence: Evidence) -> Array:
         """The field of the evidence that the detector is fitted to."""
-        return evidence.need(self.needs[0], by=detector.name)
+        return evidence.need(self.needs[0], by=self.name)
 
-    def _prepare_detector(self, memory: Memory) -> Detector:
+    def _prepare_detector(self, evidence: Evidence, memory: Memory) -> Detector:
         """The detector before it is fitted."""
         return self._detector()
 
@@ -88,8 +89,12 @@ class FromDetector(Selector):
 class FromInputs(FromDetector):
     """The detector is fitted to the inputs if these are vectors; for images, to the features of the network.
 
-    Input vectors are mostly features of another network that never saw these labels. A head trained on them soon
-    memorises wrong labels, and the judge would then find these labels confirmed by the hidden layer.
+    Input vectors are rows of a table, or features of another network that never saw these labels. A head trained on
+    them soon memorises wrong labels, and the judge would then find these labels confirmed by the hidden layer.
+    Vectors with few columns are judged with the options of the recipe `probe`.
+
+    Attributes:
+        options: those that were asked for; the usual ones for inputs or features are added at each selection.
 
     >>> FromInputs("judge").needs
     ('features', 'inputs')
@@ -98,14 +103,30 @@ class FromInputs(FromDetector):
     kind: ClassVar[str] = "detector-of-inputs"
     default_for: ClassVar[tuple[str, ...]] = ("judge",)
 
+    @classmethod
+    def for_detector(cls, name: str, options: Mapping[str, Any], *, soft: bool) -> "FromInputs":
+        """Only the options that were asked for: the others depend on what the detector is fitted to."""
+        return cls(name, options, "all" if soft else "kept", soft)
+
     @property
     def needs(self) -> tuple[str, ...]:
         """What the detector consumes, and the inputs."""
         return (*super().needs, "inputs")
 
-    def _detector_input(self, evidence: Evidence, detector: Detector) -> Array:
-        if evidence.inputs is None:
-            return super()._detector_input(evidence, detector)
-        defaults = type(detector)().get_params(deep=False)  # the inputs did not see the labels
-        detector.set_params(**{name: defaults[name] for name in detector.in_sample_options})
-        return evidence.inputs
+    def _detector_input(self, evidence: Evidence) -> Array:
+        return super()._detector_input(evidence) if evidence.inputs is None else evidence.inputs
+
+    def _prepare_detector(self, evidence: Evidence, memory: Memory) -> Detector:
+        usual, of_name = training_options(self.name, soft=self.soft), DETECTORS[self.name]
+        if evidence.inputs is not None and evidence.inputs.shape[1] <= MAX_KERNEL_COLUMNS:
+            # Classes of a table are seldom linear in its columns, as they are in the features of a network.
+            usual = {**of_name.probe_options}
+        elif evidence.inputs is not None:
+            usual = {name: value for name, value in usual.items() if name not in of_name.in_sample_options}
+        return build_detector(self.name, {**usual, **self.options})
+
+
+def training_options(name: str, *, soft: bool) -> dict[str, Any]:
+    """The options with which training uses the detector of that name on the features of its network."""
+    detector = DETECTORS[name]
+    return {**detector.training_options, **(detector.semi_supervised_options if soft else {})}

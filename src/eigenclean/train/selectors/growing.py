@@ -44,7 +44,7 @@ class Growing(FromDetector):
         memory[_KEPT] = selection.keep
         return selection
 
-    def _prepare_detector(self, memory: Memory) -> Detector:
+    def _prepare_detector(self, evidence: Evidence, memory: Memory) -> Detector:
         detector = self._detector()
         assert isinstance(detector, TopoFilter)
         return detector.adding_to(memory.get(_KEPT))
