@@ -1,5 +1,6 @@
 """An encoder with a head, to be fine-tuned: what it computes, what can be trained, and what is refused."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.features.choose import make_encoder
+from eigenclean.features.encoders.efficientnet_lite import TrimmedConvolution, trim_kernels
 from eigenclean.features.encoders.loading import is_installed
 from eigenclean.nets import make_net, standardises
 from eigenclean.train import Callback, RobustClassifier, recipe, with_settings
@@ -37,6 +39,29 @@ def test_its_features_are_those_of_the_encoder() -> None:
     assert net.n_outputs == 1280 and logits.shape == (4, 3)
     assert any(isinstance(module, nn.BatchNorm2d) for module in net.modules())  # an encoder has fused them
     assert not any(name.startswith("backbone.module._fc") for name, _ in net.named_parameters())
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_trimmed_kernels_change_no_output_and_no_gradient(side: int, kernel: int) -> None:
+    torch.manual_seed(0)
+    plain: Any = nn.Sequential(nn.Conv2d(6, 6, kernel, padding=kernel // 2, groups=6), nn.Conv2d(6, 6, 1))
+    trimmed: Any = trim_kernels(copy.deepcopy(plain))
+    assert [type(layer) for layer in trimmed] == [TrimmedConvolution, nn.Conv2d]
+    assert list(trimmed.state_dict()) == list(plain.state_dict())
+    images = pixels(3, (6, side, side + 1 if side > 1 else 1))
+    for net in (plain, trimmed):
+        net(images).square().sum().backward()
+    torch.testing.assert_close(trimmed(images), plain(images))
+    for new, old in zip(trimmed.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(new.grad, old.grad)
+
+
+def test_only_convolutions_that_keep_the_size_and_the_channels_apart_are_trimmed() -> None:
+    layers = [nn.Conv2d(4, 4, 3, stride=2, groups=4), nn.Conv2d(4, 4, 3), nn.Conv2d(4, 8, 3, groups=2), nn.ReLU()]
+    assert not any(
+        isinstance(layer, TrimmedConvolution) for layer in trim_kernels(nn.Sequential(*layers)).modules()
+    )
 
 
 def test_images_of_one_channel_and_other_sizes_are_brought_to_its_own() -> None:

@@ -21,6 +21,8 @@ from eigenclean.nets.shapes import Shape, image_shape
 
 _MAX_SIDE = 96  # by default: the time of an epoch grows with the square of the side
 _BY = "net encoder"
+# Depthwise convolutions, of which mobile networks consist, are about twice as fast with the channels last.
+_LAYOUT = torch.channels_last
 
 
 class EncoderNet(Net):
@@ -64,7 +66,8 @@ class EncoderNet(Net):
             raise InvalidData(f"{_BY}: an encoder takes images of 1 or 3 channels, got {channels}")
         if size is not None and (type(size) is not int or not 8 <= size <= 1024):
             raise InvalidOption(f"{_BY}: size must be a number of pixels from 8 to 1024, got {size!r}")
-        self.backbone, preprocess = _backbone(encoder, pretrained)
+        backbone, preprocess = _backbone(encoder, pretrained)
+        self.backbone = _with_layout(backbone)
         self.size = size or _own_size(encoder) or min(preprocess.size, _MAX_SIDE)
         self.register_buffer("_mean", torch.tensor(preprocess.mean).reshape(1, 3, 1, 1))
         self.register_buffer("_std", torch.tensor(preprocess.std).reshape(1, 3, 1, 1))
@@ -91,7 +94,8 @@ class EncoderNet(Net):
             images = functional.interpolate(
                 images, (self.size, self.size), mode="bilinear", align_corners=False, antialias=shrinks
             )
-        return (images.expand(-1, 3, -1, -1) - self._mean) / self._std
+        prepared = (images.expand(-1, 3, -1, -1) - self._mean) / self._std
+        return prepared.contiguous(memory_format=_LAYOUT)
 
     def _count_features(self, encoder: str) -> int:
         """From the output for one image."""
@@ -119,6 +123,12 @@ def _backbone(text: str, pretrained: bool) -> tuple[nn.Module, Preprocess]:
             f"{DEFAULT_IMAGE_NET}, timm:MODEL, transformers-image:MODEL or torch:FILE.py:FUNCTION"
         )
     return described.trainable(), described.preprocess
+
+
+def _with_layout(module: nn.Module) -> nn.Module:
+    laid_out: Any = module
+    laid_out.to(memory_format=_LAYOUT)  # torch has no signature for this argument alone
+    return module
 
 
 def _own_size(text: str) -> int | None:
