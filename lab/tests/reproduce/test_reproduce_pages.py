@@ -12,7 +12,7 @@ import pytest
 from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
-from eigenclean_lab.reproduce.compare import Table, compare, gaps
+from eigenclean_lab.reproduce.compare import Table, compare, gaps, in_profile
 from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
@@ -130,6 +130,7 @@ def test_detectors(fine: float, expected: bool) -> None:
         "mcd, mixture": 0.6,
         "small-loss": 0.8,
         "judge": 0.95,
+        "judge, in sample": 0.95,
     }
     table = compare(experiment, cells_with(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
     result = claims(table)
@@ -154,7 +155,7 @@ def test_mean_vector_and_threshold() -> None:
 
 @pytest.mark.parametrize(("fine", "loss", "expected"), [(0.1, -0.1, True), (-0.1, -0.2, False), (0.1, 0.1, False)])
 def test_eigenvectors_withstand_errors_that_losses_learn(fine: float, loss: float, expected: bool) -> None:
-    experiment, change = EXPERIMENTS["rounds"], {"fine": fine, "small-loss": loss}
+    experiment, change = in_profile(EXPERIMENTS["rounds"], SMALL), {"fine": fine, "small-loss": loss}
     cells = cells_with(experiment, lambda row, column, seed: {"epoch_1": 0.5, "last": 0.5 + change.get(row, 0.4)})
     assert passed(compare(experiment, cells, SMALL)) == [expected] * len(experiment.columns)
     without_losses = [each for each in cells if each.task["method"] != "small-loss"]

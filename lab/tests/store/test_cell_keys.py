@@ -1,5 +1,6 @@
 """Keys of cells of trainings and of the paper: they follow the components that a cell names, and no others."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ from eigenclean_lab.bench.training.recipes import make_recipe
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.context import Context
+from eigenclean_lab.reproduce.data import loader_module
 from eigenclean_lab.reproduce.profiles import SMALL, SMOKE
-from eigenclean_lab.reproduce.suite import KINDS, PaperSuite
+from eigenclean_lab.reproduce.suite import KINDS, PaperSuite, task_key
 from eigenclean_lab.reproduce.values import Task, method_spec
 from eigenclean_lab.store import code_key, registered
 from eigenclean_lab.store.fingerprints import graph, names_in
 from eigenclean_lab.store.import_graph import ImportGraph, parse
+
+VALUES = "eigenclean_lab.reproduce.profiles"
 
 
 def training_closure(name: str, net: str) -> set[str]:
@@ -84,7 +88,27 @@ def test_a_simulation_depends_on_no_data_and_no_torch() -> None:
     assert not any(
         module.startswith(("eigenclean.train", "eigenclean.nets", "eigenclean.detect.judge")) for module in modules
     )
-    assert paper_code("theory", "theorem1") == code_key(KINDS["theory"][0])
+    assert paper_code("theory", "theorem1") == code_key(KINDS["theory"][0], without=(VALUES,))
+
+
+def test_the_values_of_the_profiles_are_in_the_key_and_not_in_the_code() -> None:
+    suite, task = PaperSuite(Context("small")), Task(method_spec("train", "standard"), "cifar10", "symmetric:0.5")
+    request = suite.new_request(task, 0, "how")
+    changed = replace(
+        SMALL, training={**SMALL.training, "cifar10": replace(SMALL.training["cifar10"], samples=4999)}
+    )
+    assert task_key(task, changed, 0) != request.key
+    modules = graph().closure([KINDS["train"][0]])
+    counted = graph().closure([KINDS["train"][0]], without=(VALUES,))
+    assert VALUES in modules and VALUES not in counted and "eigenclean_lab.reproduce.profile" in counted
+
+
+def test_cells_depend_on_the_loader_of_their_data_only() -> None:
+    assert loader_module("fashion") == loader_module("cifar100") != loader_module("cifar10-maps")
+    measured = graph().closure([KINDS["train"][0], loader_module("cifar100")], without=(VALUES,))
+    maps = graph().closure([loader_module("cifar10-maps")])
+    encoder = "eigenclean.features.encoders.efficientnet_lite"
+    assert encoder in maps and encoder not in measured
 
 
 @pytest.mark.parametrize("kind", KINDS)

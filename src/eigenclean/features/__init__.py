@@ -3,6 +3,7 @@
 from eigenclean.deprecation import renamed_names
 from eigenclean.features.choose import best_encoder, make_encoder
 from eigenclean.features.encoders.base import IMAGE, TEXT, Encoder
+from eigenclean.features.maps import encoder_maps
 from eigenclean.features.registry import ENCODERS
 from eigenclean.features.source import EmbeddedSource, embed_source, recompute_features
 
@@ -14,6 +15,7 @@ __all__ = [
     "Encoder",
     "best_encoder",
     "embed_source",
+    "encoder_maps",
     "make_encoder",
     "recompute_features",
 ]

@@ -170,7 +170,7 @@ def _print(results: "Table") -> None:
             output.add_row(f"  {row[0]}", *row[1:])
     print_whole(output)
     for claim in claims(results):
-        say(f"{claim.sentence}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
+        say(f"{claim.text}: {'; '.join(filter(None, (claim.verdict, claim.detail)))}")
     print_notes((cell, note) for note, cells in results.notes.items() for cell in cells)
     for note in experiment.notes:
         say(note)

@@ -1,7 +1,7 @@
 """Claims that the paper states in words, checked against the measured cells."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,22 @@ class Claim:
         sentence: the claim as a sentence.
         holds_in: for each setting that it concerns, whether it holds.
         detail: the numbers behind it.
+        setting: the setting that it is about, where each has a claim of its own.
     """
 
     sentence: str
     holds_in: tuple[bool, ...]
     detail: str
+    setting: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence with its setting.
+
+        >>> Claim("noise hurts", (True,), "", "C10 S50").text
+        'C10 S50: noise hurts'
+        """
+        return f"{self.setting}: {self.sentence}" if self.setting else self.sentence
 
     @property
     def passed(self) -> bool:
@@ -46,6 +57,19 @@ class Claim:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {**asdict(self), "passed": self.passed, "verdict": self.verdict}
+
+
+def merged(stated: Iterable[Claim]) -> list[Claim]:
+    """Claims that say the same of several settings as one, without their numbers.
+
+    >>> merged([Claim("noise hurts", (True,), "", "C10"), Claim("noise hurts", (False,), "", "C100")])[0].verdict
+    'in 1 of 2 settings'
+    """
+    by_sentence: dict[str, Claim] = {}
+    for claim in stated:
+        known = by_sentence.get(claim.sentence, Claim(claim.sentence, (), ""))
+        by_sentence[claim.sentence] = replace(known, holds_in=known.holds_in + claim.holds_in)
+    return list(by_sentence.values())
 
 
 def claims(table: Table) -> list[Claim]:
@@ -112,11 +136,9 @@ def _fractions(table: Table) -> list[Claim]:
         )
         if large:
             mean, worst = float(np.mean(large)), min(lowest)
-            sentence = (
-                f"{column}: 1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
-            )
+            sentence = f"1 % of a class of 1 000 or more gives its eigenvector, to a cosine of {ONE_PERCENT}"
             detail = f"mean {mean:.3f}, worst class {worst:.3f}; the paper: 0.99"
-            results.append(Claim(sentence, (mean >= ONE_PERCENT,), detail))
+            results.append(Claim(sentence, (mean >= ONE_PERCENT,), detail, column))
     return results
 
 
@@ -127,9 +149,10 @@ def _detectors(table: Table) -> list[Claim]:
         values = {row.name: table.value(row.name, column.name, "judge.f") for row in table.experiment.rows}
         ours, others = values.get("fine"), [values.get("mcd"), values.get("small-loss")]
         if ours is not None and all(other is not None for other in others):
-            sentence = f"{column.name}: FINE's F is above that of MCD and of the small-loss mixture"
+            sentence = "FINE's F is above that of MCD and of the small-loss mixture"
             detail = ", ".join(f"{name} {value:.3f}" for name, value in values.items() if value is not None)
-            results.append(Claim(sentence, (all(ours > (other or 0.0) for other in others),), detail))
+            holds = all(ours > (other or 0.0) for other in others)
+            results.append(Claim(sentence, (holds,), detail, column.name))
     return results
 
 
@@ -144,8 +167,8 @@ def _mean_vector(table: Table) -> list[Claim]:
                 f"{eigen:.3f} against {mean:.3f}; the paper: {printed['eigen', column.name].mean:.3f} against "
                 f"{printed['mean', column.name].mean:.3f}"
             )
-            sentence = f"{column.name}: F by the eigenvector is above F by the mean"
-            results.append(Claim(sentence, (eigen > mean,), detail))
+            sentence = "F by the eigenvector is above F by the mean"
+            results.append(Claim(sentence, (eigen > mean,), detail, column.name))
     return results
 
 
@@ -157,8 +180,9 @@ def _threshold(table: Table) -> list[Claim]:
         known = [value for value in values if value is not None]
         if len(known) > 1:
             span = max(known) - min(known)
-            sentence = f"{column.name}: ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
-            results.append(Claim(sentence, (span < SENSITIVITY,), f"by {span:.3f}; in the paper by 0.045"))
+            sentence = f"ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
+            detail = f"by {span:.3f}; in the paper by 0.045"
+            results.append(Claim(sentence, (span < SENSITIVITY,), detail, column.name))
     return results
 
 
@@ -177,11 +201,9 @@ def _while_it_learns_errors(table: Table) -> list[Claim]:
         known = [(first, last) for first, last in ends if first is not None and last is not None]
         if len(known) == len(ends):
             (fine, late_fine), (loss, late_loss), _ = known
-            sentence = (
-                f"{column.name}: as the network learns the errors, F of the small loss falls, and FINE's does not"
-            )
+            sentence = "as the network learns the errors, F of the small loss falls, and FINE's does not"
             detail = _pairs(list(begin), [f"{first:.3f} to {last:.3f}" for first, last in known])
-            results.append(Claim(sentence, (late_loss < loss and late_fine >= fine,), detail))
+            results.append(Claim(sentence, (late_loss < loss and late_fine >= fine,), detail, column.name))
     return results
 
 

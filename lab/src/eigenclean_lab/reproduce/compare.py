@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenclean_lab.reproduce.profiles import Profile
+from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.released_code import task_in
 from eigenclean_lab.reproduce.suite import task_key, task_record
 from eigenclean_lab.reproduce.values import Column, Experiment, Metric, Number, TableRow

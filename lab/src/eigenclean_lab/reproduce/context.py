@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from eigenclean.extras import require
-from eigenclean_lab.reproduce.profiles import PROFILES, Profile, ProfileData
+from eigenclean_lab.reproduce.profile import Profile, ProfileData
+from eigenclean_lab.reproduce.profiles import PROFILES
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import MissingData
 

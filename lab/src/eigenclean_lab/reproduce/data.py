@@ -1,9 +1,9 @@
 """The data of a cell: samples with noisy labels, some of them held out, and right labels to test on."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +11,15 @@ import numpy as np
 
 from eigenclean.arrays import Array, encode_labels
 from eigenclean.errors import InvalidData
-from eigenclean.files import reading_arrays
 from eigenclean.noise import Noise, corrupt, make_noise, parse_noise
 from eigenclean.seeds import tagged_generator
 from eigenclean.sources import Source, open_source
 from eigenclean.train import as_inputs, held_out, take_rows
 from eigenclean.truth import Truth
-from eigenclean_lab.bench.embed.data import cifar10_images
-from eigenclean_lab.bench.quality.data.embeddings import load_banking77
-from eigenclean_lab.bench.training.settings import TrainingSetting
-from eigenclean_lab.data_folder import data_file
-from eigenclean_lab.reproduce.profiles import PEOPLE, ProfileData
+from eigenclean_lab.reproduce.profile import PEOPLE, ProfileData
 from eigenclean_lab.store import MissingData
 
 VALIDATION_SHARE = 0.1  # share of the samples that choose the best epoch
-_TEST_SHARE = 0.25  # share of the texts and images that are tested on
-_TEST_IMAGES = 1_000  # at most: they are tested on after every epoch
 _HUMAN_FILE = "CIFAR-10_human.pt"
 _BY = "reproduce"
 Pair = tuple[Any, Array]
@@ -94,66 +87,31 @@ def make_case(
     people = data.people if noise == PEOPLE else None
     recorded = None if people is None or ":" in people else people
     most = 10**9 if data.samples is None else data.samples
-    whole = _LOADERS.get(data.source, _rows)(data.source, recorded, folder, seed, most)
+    whole = _load(data.source, recorded, folder, seed, most)
     planted = data.noise(noise) if people is None else None if recorded else parse_noise(str(people))
     planted = _chained(planted) if chained else planted
     return _split_and_corrupt(whole, planted, draw_seed, validated)
 
 
-def _rows(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
-    case = TrainingSetting(source, people).make(folder, seed, most)
-    return PaperCase(case.inputs, case.labels, case.truth, None, case.test)
-
-
-def _texts(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
-    """Features of texts; a quarter of each class is tested on."""
-    texts = load_banking77(folder, source)
-    is_test = held_out(texts.labels, _TEST_SHARE, random_state=seed)
-    rows = np.flatnonzero(~is_test)
-    rows = np.sort(tagged_generator(seed, "rows").permutation(rows)[:most])
-    labels = texts.labels[rows]
-    return PaperCase(
-        texts.features[rows], labels, Truth(labels), None, (texts.features[is_test], texts.labels[is_test])
-    )
-
-
-def _hundred(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
-    """Features of CIFAR-100's images: some to learn from, drawn by the seed, and all of those to test on."""
-    train, labels, test, test_labels = _read_cifar100(data_file(folder, "cifar100_lite1_25k.npz"))
-    rows = np.sort(tagged_generator(seed, "rows").permutation(len(labels))[:most])
-    return PaperCase(train[rows], labels[rows], Truth(labels[rows]), None, (test, test_labels))
-
-
-def _pixels(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
-    """Images of CIFAR-10: the rows that a seed draws are those of the features of the same images."""
-    path = data_file(folder, "cifar10_lite1_20k.npz")  # which images, and their labels
-    with reading_arrays(path, "labels") as content:
-        index, right = content["index"], content["clean"].astype(np.int64)
-        given = right if people is None else content[people].astype(np.int64)
-    is_test = held_out(right, _TEST_SHARE, random_state=seed)
-    rows, test_rows = (
-        np.sort(tagged_generator(seed, "rows").permutation(np.flatnonzero(mask))[:size])
-        for mask, size in ((~is_test, most), (is_test, min(most, _TEST_IMAGES)))
-    )
-    images, test = (cifar10_images(path.parent, index[subset]) for subset in (rows, test_rows))
-    return PaperCase(images, given[rows], Truth(right[rows]), None, (test, right[test_rows]))
-
-
-@lru_cache(maxsize=1)
-def _read_cifar100(path: Path) -> tuple[Array, ...]:
-    with reading_arrays(path, "train_features") as content:
-        return tuple(
-            np.asarray(content[f"{split}_{name}"], dtype=np.float32 if name == "features" else None)
-            for split in ("train", "test")
-            for name in ("features", "labels")
-        )
-
-
-_LOADERS: dict[str, Callable[[str, str | None, Path | None, int, int], PaperCase]] = {
-    "banking77": _texts,
-    "cifar100": _hundred,
-    "cifar10-pixels": _pixels,
+# By source: the module and the function that read its samples. The code of a cell is that of its own loader.
+LOADERS: dict[str, tuple[str, str]] = {
+    "banking77": ("eigenclean_lab.reproduce.loaders", "load_texts"),
+    "cifar100": ("eigenclean_lab.reproduce.loaders", "load_cifar100"),
+    "cifar10-pixels": ("eigenclean_lab.reproduce.cifar10_images", "load_pixels"),
+    "cifar10-maps": ("eigenclean_lab.reproduce.cifar10_images", "load_maps"),
 }
+_ROWS = ("eigenclean_lab.reproduce.loaders", "load_rows")
+
+
+def loader_module(source: str) -> str:
+    """Name of the module that reads the samples of a source."""
+    return LOADERS.get(source, _ROWS)[0]
+
+
+def _load(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
+    module, function = LOADERS.get(source, _ROWS)
+    case: PaperCase = getattr(import_module(module), function)(source, people, folder, seed, most)
+    return case
 
 
 def _chained(noise: Noise | None) -> Noise | None:

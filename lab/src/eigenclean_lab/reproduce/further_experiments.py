@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from eigenclean_lab.reproduce.profiles import LATE, SCRATCH
+from eigenclean_lab.reproduce.profiles import LATE, SCRATCH, WHOLE
 from eigenclean_lab.reproduce.values import Column, Experiment, Metric, TableRow, method_spec
 
 _EPOCHS = (1, 2, 3, 5, 8, 20)
@@ -23,7 +23,11 @@ def _rounds() -> Experiment:
             ("C10 A40", "asymmetric:0.4"),
         )
     )
-    late = tuple(replace(setting, name=f"{setting.name} late", data=LATE) for setting in first)
+    others = tuple(
+        replace(setting, name=f"{setting.name} {which}", data=data)
+        for which, data in (("late", LATE), ("whole", WHOLE))
+        for setting in first
+    )
     scratch = tuple(
         replace(setting, name=setting.name.replace("C10", "Fashion"), data=SCRATCH) for setting in first
     )
@@ -50,7 +54,7 @@ def _rounds() -> Experiment:
         "rounds",
         "Selections while a network learns the wrong labels: F of the kept, epoch by epoch",
         rows,
-        (*first, *late, *scratch),
+        (*first, *others, *scratch),
         metrics,
         plot="curves",
         notes=(

@@ -6,7 +6,8 @@ from inspect import signature
 from typing import Any
 
 from eigenclean.train import DIVIDEMIX_BY_NOISE, RECIPES, FromDetector, Recipe, recipe
-from eigenclean_lab.reproduce.profiles import IMAGES, ProfileData
+from eigenclean_lab.reproduce.profile import ProfileData
+from eigenclean_lab.reproduce.profiles import IMAGES
 from eigenclean_lab.reproduce.released_code import with_deviations
 from eigenclean_lab.reproduce.values import Task, method_spec
 

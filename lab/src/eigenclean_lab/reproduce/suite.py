@@ -15,7 +15,8 @@ from eigenclean.train import recipe
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.machine import training_facts
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.profiles import Profile
+from eigenclean_lab.reproduce.data import loader_module
+from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.recipes import FEATURES, PROBE, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, short_hash
@@ -32,6 +33,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "filter": ("eigenclean_lab.reproduce.measure.filtering", "measure_filter"),
     "theory": ("eigenclean_lab.reproduce.measure.theorems", "measure_theorem"),
 }
+_VALUES = "eigenclean_lab.reproduce.profiles"
 _TIMES = ("seconds", "pass_seconds", "ratio")  # figures that differ from run to run
 
 
@@ -137,10 +139,13 @@ def rounded(value: Any) -> Any:
 
 
 def _code(task: Task, profile: Profile) -> str:
-    """Fingerprint of the measuring function and of the components that the task and its data name."""
+    """Fingerprint of the measuring function, of the loader, and of the components that the task and its data name.
+
+    The values of the profiles do not count: those of the data are in the key of the cell.
+    """
     kind = task.spec.kind
     if kind == "theory":
-        return _code_of(kind, frozenset())
+        return _code_of(KINDS[kind][0])
     data = profile.data(kind, task.data)
     described: list[Any] = [task.as_dict(), data.net, data.preset, task.noise.partition(":")[0]]
     if task.spec.method == PROBE:
@@ -151,9 +156,10 @@ def _code(task: Task, profile: Profile) -> str:
         described.append(make_recipe(replace(task, spec=FEATURES), data).to_dict())
     if kind == "filter":
         described.append("small-loss")  # the baseline of its times
-    return _code_of(kind, frozenset(component_modules(described)))
+    sources = [data.source] if data.vectors is None else [data.source, data.vectors]
+    return _code_of(KINDS[kind][0], *map(loader_module, sources), *sorted(component_modules(described)))
 
 
 @cache
-def _code_of(kind: str, components: frozenset[str]) -> str:
-    return code_key(KINDS[kind][0], *components)
+def _code_of(*modules: str) -> str:
+    return code_key(*modules, without=(_VALUES,))

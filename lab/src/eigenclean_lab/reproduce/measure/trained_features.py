@@ -15,7 +15,7 @@ from eigenclean.train import Callback, Recipe, RobustClassifier, network_outputs
 from eigenclean_lab.components import component_modules
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import PaperCase, make_case
-from eigenclean_lab.reproduce.profiles import ProfileData
+from eigenclean_lab.reproduce.profile import ProfileData
 from eigenclean_lab.reproduce.recipes import FEATURES, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import code_key, short_hash

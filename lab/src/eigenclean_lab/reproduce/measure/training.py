@@ -14,7 +14,7 @@ from eigenclean_lab.bench.training.measure import TrainingClock
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import PaperCase, make_case
 from eigenclean_lab.reproduce.measure.probing import measure_probe
-from eigenclean_lab.reproduce.profiles import ProfileData
+from eigenclean_lab.reproduce.profile import ProfileData
 from eigenclean_lab.reproduce.recipes import PROBE, make_recipe
 from eigenclean_lab.reproduce.released_code import AUGMENTED, CHAINED, REDRAWN, TEST_SELECTION
 from eigenclean_lab.reproduce.values import Task

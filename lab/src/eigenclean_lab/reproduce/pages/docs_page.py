@@ -6,13 +6,14 @@ from pathlib import Path
 
 from eigenclean.files import write_text
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
-from eigenclean_lab.reproduce.claims import Claim, claims
+from eigenclean_lab.reproduce.claims import Claim, claims, merged
 from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.context import Context
-from eigenclean_lab.reproduce.pages.formatting import differences, header, lines
+from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import stand_ins
 from eigenclean_lab.reproduce.pages.plot import draw
-from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL, Profile
+from eigenclean_lab.reproduce.profile import Profile
+from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.released_code import DEVIATIONS, NOT_IMPLEMENTED
 from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
 from eigenclean_lab.store import Cell
@@ -27,8 +28,9 @@ command, seed, noise hash, code version and numbers. No number here was typed by
 not here.
 
 **Profiles.** `paper` takes the paper's data, networks and epochs and needs a GPU. `medium` fine-tunes a pretrained
-network on 4 000 images of CIFAR-10: like the paper's networks, and unlike heads on fixed features, it learns the
-classes first and then the errors. `small` is real data with small networks, on two processors. Accuracies of both
+network on 4 000 images of CIFAR-10, its last five blocks: like the paper's networks, and unlike heads on fixed
+features, it learns the classes first and then all errors. `small` is real data with small networks, most of them
+on fixed features, on two processors. Accuracies of both
 are not comparable with the paper's: other images, other networks, minutes instead of hours. So the difference to
 the paper's number is printed for the profile `paper` only. Rankings,
 the sign of differences between methods, and trends over the noise rate can be compared. Columns C10 and C100 are
@@ -39,19 +41,22 @@ and columns C10N are CIFAR-10 with the labels that people gave (CIFAR-10N).
 _SHOWN = (PAPER, MEDIUM, SMALL)
 Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when called, which takes a second each
 FRONT, FOLDER = "paper.md", "paper"
-_FRONT_FIGURES = ("table1", "fig3c", "fig5")
+_FRONT_FIGURES = ("table1", "rounds", "fig3c")
 AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
 _CLAIMS = """
 ## What holds, and what does not
 
-In the profile `small`, setting by setting where a sentence is about several; differences and deviations are on
+In how many settings each sentence of the paper holds, of those that were measured in a profile; the numbers are on
 the page of each table. Where a sentence does not hold, that is what was measured here, with the data and networks
-that this page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
+that the page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
 noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them.
-Differences are between runs of the same seed, with their deviation over the seeds; in brackets the paper's.
 """
-_MEDIUM_CLAIMS = """
-In the profile `medium`, as far as it was measured:
+_REASONS = """## Why: what is kept while a network learns the errors
+
+A network is trained on all labels as given; each method judges them after each epoch ([rounds](paper/rounds.md),
+profile `medium`). F of the kept labels after the first and after the last epoch; *train accuracy* is the share of
+the given labels, wrong ones included, that the network predicts. Where it comes to predict them all, small losses
+say nothing any more.
 """
 _DEVIATIONS = """
 ## Deviations that can be measured
@@ -65,19 +70,19 @@ def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
     """Markdown by the name of its page, the front page first, and the figures."""
     figures: Figures = {}
     sections: dict[str, str] = {}
-    stated: dict[str, list[tuple[str, Claim]]] = {MEDIUM.name: [], SMALL.name: []}
+    stated: dict[str, dict[str, list[Claim]]] = {MEDIUM.name: {}, SMALL.name: {}}
     cells = {profile.name: paper_store(results, profile).read() for profile in _SHOWN}
     for experiment in EXPERIMENTS.values():
         tables = {profile.name: compare(experiment, cells[profile.name], profile) for profile in _SHOWN}
         lines_of_claims = []
         for name, of_profile in stated.items():
-            own_claims = [(experiment.name, claim) for claim in claims(tables[name])]
-            of_profile += own_claims
-            head = [f"Claims in the profile `{name}`:", ""] if own_claims and stated[MEDIUM.name] else []
-            lines_of_claims += [*head, *_claims_table(own_claims, linked=False)]
+            own_claims = of_profile[experiment.name] = claims(tables[name])
+            head = [f"Claims in the profile `{name}`:", ""] if own_claims else []
+            lines_of_claims += [*head, *_claims_table(own_claims)]
         text = "\n".join([*_section(tables, figures), *lines_of_claims])
         sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
-    front = "\n".join([_HEAD, *_summary(stated, cells), *_pictures(figures), *_contents()])
+    rounds = compare(EXPERIMENTS["rounds"], cells[MEDIUM.name], MEDIUM)
+    front = "\n".join([_HEAD, *_summary(stated, cells), *_reasons(rounds), *_pictures(figures), *_contents()])
     return {FRONT: front.rstrip() + "\n", **sections}, figures
 
 
@@ -94,9 +99,9 @@ def write_docs_pages(results: Path, docs: Path) -> list[Path]:
 
 def _pictures(figures: Mapping[str, object]) -> list[str]:
     """The figures that the front page shows, as far as they were drawn."""
-    shown = [f"![{EXPERIMENTS[name].title}](img/paper_{name}.svg)\n\n*{EXPERIMENTS[name].title}: "
-             f"[{name}]({FOLDER}/{name}.md), profile `small`.*\n" for name in _FRONT_FIGURES
-             if f"paper_{name}.svg" in figures]  # fmt: skip
+    shown = [f"![{EXPERIMENTS[name].title}](img/paper_{name}_medium.svg)\n\n*{EXPERIMENTS[name].title}: "
+             f"[{name}]({FOLDER}/{name}.md), profile `medium`.*\n" for name in _FRONT_FIGURES
+             if f"paper_{name}_medium.svg" in figures]  # fmt: skip
     return ["## Three pictures", "", *shown] if shown else []
 
 
@@ -105,25 +110,62 @@ def _contents() -> list[str]:
     return ["## All tables, figures and theorems", "", "| | |", "|---|---|", *rows, ""]
 
 
-def _claims_table(stated: Sequence[tuple[str, Claim]], *, linked: bool) -> list[str]:
+def _claims_table(stated: Sequence[Claim]) -> list[str]:
     if not stated:
         return []
-    rows = [
-        f"| {f'[{name}]({FOLDER}/{name}.md)' * linked} | {claim.sentence} | {_mark(claim)} | {claim.detail} |"
-        for name, claim in stated
-    ]
-    return ["| | The paper's sentence | Here | Numbers |", "|---|---|---|---|", *rows, ""]
+    rows = [f"| {claim.text} | {_mark(claim)} | {claim.detail} |" for claim in stated]
+    return ["| The paper's sentence | Here | Numbers |", "|---|---|---|", *rows, ""]
 
 
-def _summary(stated: Mapping[str, Sequence[tuple[str, Claim]]], cells: dict[str, list[Cell]]) -> list[str]:
-    counts = ", ".join(f"{len(measured)} of profile `{name}`" for name, measured in cells.items())
+def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[str]:
+    """What holds in each profile, by experiment and sentence."""
+    rows = []
+    for experiment in EXPERIMENTS:
+        by_profile = {
+            profile: {claim.sentence: claim for claim in merged(of_profile.get(experiment, ()))}
+            for profile, of_profile in stated.items()
+        }
+        for sentence in dict.fromkeys(name for of_profile in by_profile.values() for name in of_profile):
+            verdicts = [
+                _mark(of_profile[sentence]) if sentence in of_profile else NOTHING
+                for of_profile in by_profile.values()
+            ]
+            rows.append(f"| [{experiment}]({FOLDER}/{experiment}.md) | {sentence} | {' | '.join(verdicts)} |")
+    profiles = " | ".join(f"`{profile}`" for profile in stated)
+    return [f"| | The paper's sentence | {profiles} |", "|---|---" + "|---" * len(stated) + "|", *rows, ""]
+
+
+def _summary(stated: Mapping[str, Mapping[str, Sequence[Claim]]], cells: dict[str, list[Cell]]) -> list[str]:
+    counts = ", ".join(
+        f"{len(measured)} of profile `{name}` ({sum(cell.seconds for cell in measured) / 3600:.1f} hours)"
+        for name, measured in cells.items()
+        if measured
+    )
     return [
-        f"Measured cells: {counts}.",
+        f"Measured cells, and the time that they took, two at a time on two processors: {counts}.",
         *_age(cells),
         _CLAIMS,
-        *_claims_table(stated[SMALL.name], linked=True),
-        *([_MEDIUM_CLAIMS, *_claims_table(stated[MEDIUM.name], linked=True)] if stated[MEDIUM.name] else []),
+        *_front_table(stated),
     ]
+
+
+def _reasons(rounds: Table) -> list[str]:
+    """What methods would keep at the beginning and at the end, while a network learns the errors."""
+    ends = ("rounds.epoch_1", "rounds.last")
+    columns = [
+        column.name
+        for column in rounds.experiment.columns
+        if all(rounds.value(row.name, column.name, ends[0]) is not None for row in rounds.experiment.rows)
+    ]
+    if not columns:
+        return []
+    rows = [
+        f"| {row.name} | "
+        + " | ".join(" → ".join(f"{rounds.value(row.name, name, end):.3f}" for end in ends) for name in columns)
+        + " |"
+        for row in rounds.experiment.rows
+    ]
+    return [_REASONS, "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|", *rows, ""]
 
 
 def _age(cells: dict[str, list[Cell]]) -> list[str]:
@@ -163,8 +205,9 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
 
 
 def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[str]:
-    stand_in_list = "; ".join(f"{name}: {description}" for name, description in stand_ins(table, profile))
-    out = [f"Profile `{profile.name}`{f' ({stand_in_list})' if stand_in_list else ''}:", ""]
+    out = [f"## Profile `{profile.name}`", ""]
+    out += [f"* {name}: {description}" for name, description in stand_ins(table, profile)]
+    out += [""] if out[-1] else []
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
     figures[name] = partial(draw, table)
     out += [f"![{table.experiment.title}](../img/{name})", ""]

@@ -11,7 +11,7 @@ from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.pages.formatting import differences, header, lines
 from eigenclean_lab.reproduce.pages.plot import draw
-from eigenclean_lab.reproduce.profiles import Profile
+from eigenclean_lab.reproduce.profile import Profile
 
 _STYLES = ("page.css", "reproduce.css")
 
