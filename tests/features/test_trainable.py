@@ -74,6 +74,18 @@ def test_blocks_are_left_out_at_random_as_often_as_in_the_whole_network() -> Non
 
 
 @has_lite
+def test_a_model_of_the_last_blocks_is_saved_and_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = images_and_labels(12)
+    maps = encoder_maps(images, first_block=18, size=64)
+    quick = recipe("standard", preset="finetune", warm_up=1, epochs=2)
+    model = RobustClassifier(quick, net_options={"first_block": 18}, device="cpu").fit(maps, labels)
+    model.save(tmp_path / "run")
+    monkeypatch.setattr("eigenclean.features.encoders.efficientnet_lite.load_network", None)
+    back = RobustClassifier.load(tmp_path / "run")
+    assert np.array_equal(back.predict_proba(maps), model.predict_proba(maps))
+
+
+@has_lite
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [

@@ -13,11 +13,11 @@ from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.compare import Table, compare, gaps, in_profile
-from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages
+from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages, write_docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.plot import draw
-from eigenclean_lab.reproduce.profiles import SMALL, SMOKE
+from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL, SMOKE
 from eigenclean_lab.reproduce.released_code import CHAINED
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
@@ -292,7 +292,40 @@ def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Pa
     assert "5 cells of this table are not measured yet." in text
     assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
     assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text
+    assert "| [table8](paper/table8.md) | fine is better than cores2 (accuracy) | – | holds |" in pages["paper.md"]
     assert list(figures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
+
+
+def test_the_front_page_merges_settings_and_shows_the_first_and_the_last_round(tmp_path: Path) -> None:
+    rounds = replace(EXPERIMENTS["rounds"], columns=EXPERIMENTS["rounds"].columns[:2])
+    last = {"C10 S50": 0.8, "C10 S80": 0.4}  # FINE's, which begins at 0.6
+
+    def figures(row: str, column: str, seed: int) -> dict[str, float]:
+        return {"epoch_1": 0.6, "last": last[column] if row == "fine" else 0.5}
+
+    cells = [
+        replace(each, task={**each.task, "profile": "medium"}, key=task_key(Task.from_dict(each.task), MEDIUM, 0))
+        for each in cells_with(rounds, figures, seeds=1)
+    ]
+    paper_store(tmp_path, MEDIUM).write(cells)
+    front = docs_pages(tmp_path)[0]["paper.md"]
+    sentence = "as the network learns the errors, F of the small loss falls, and FINE's does not"
+    assert f"| [rounds](paper/rounds.md) | {sentence} | in 1 of 2 settings | – |" in front
+    assert "| | C10 S50 | C10 S80 |" in front and "| fine | 0.600 → 0.800 | 0.600 → 0.400 |" in front
+
+
+def test_figures_of_tables_that_are_not_measured_any_more_are_removed(tmp_path: Path) -> None:
+    task = Task(EXPERIMENTS["table4"].rows[0].specs[0], "cifar10", "symmetric:0.5")
+    paper_store(tmp_path, SMALL).write([cell(task, mean=0.25, deviation=0.1)])
+    (tmp_path / "img").mkdir()
+    for name in ("paper_table9.svg", "report.svg"):
+        (tmp_path / "img" / name).write_text("", encoding="utf-8")
+    write_docs_pages(tmp_path, tmp_path)
+    assert sorted(path.name for path in (tmp_path / "img").iterdir()) == [
+        "paper_fig3c.svg",
+        "paper_table4.svg",
+        "report.svg",
+    ]
 
 
 # The command.
