@@ -59,7 +59,8 @@ _MORE = {
 }
 _ROUNDS = (
     "F of the labels that a training keeps after its first selection and in its last epoch, where the right ones "
-    "are known; for a method that selects nothing it is that of keeping all."
+    "are known. For a method that selects nothing it is that of keeping all; for one that selects in every batch, "
+    "both are those of the last epoch."
 )
 ORDINALS = {"1st": "1st eigenvector", "2nd": "2nd eigenvector"}
 _SHIFTS = tuple(
