@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from eigenclean.train.recipes.dividemix import DIVIDEMIX_PRESETS
 from eigenclean_lab.bench.training.measure import measure as measure_training
 from eigenclean_lab.bench.training.recipes import make_recipe
 from eigenclean_lab.components import component_modules
@@ -19,7 +20,7 @@ from eigenclean_lab.store import code_key, registered
 from eigenclean_lab.store.fingerprints import graph, names_in
 from eigenclean_lab.store.import_graph import ImportGraph, parse
 
-VALUES = "eigenclean_lab.reproduce.profiles"
+VALUES, RECIPE = "eigenclean_lab.reproduce.profiles", "eigenclean.train.recipes.dividemix"
 
 
 def training_closure(name: str, net: str) -> set[str]:
@@ -88,7 +89,7 @@ def test_a_simulation_depends_on_no_data_and_no_torch() -> None:
     assert not any(
         module.startswith(("eigenclean.train", "eigenclean.nets", "eigenclean.detect.judge")) for module in modules
     )
-    assert paper_code("theory", "theorem1") == code_key(KINDS["theory"][0], without=(VALUES,))
+    assert paper_code("theory", "theorem1") == code_key(KINDS["theory"][0], without=(VALUES, RECIPE))
 
 
 def test_the_values_of_the_profiles_are_in_the_key_and_not_in_the_code() -> None:
@@ -101,6 +102,14 @@ def test_the_values_of_the_profiles_are_in_the_key_and_not_in_the_code() -> None
     modules = graph().closure([KINDS["train"][0]])
     counted = graph().closure([KINDS["train"][0]], without=(VALUES,))
     assert VALUES in modules and VALUES not in counted and "eigenclean_lab.reproduce.profile" in counted
+
+
+def test_a_recipe_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {name: paper_code("train", name) for name in ("dividemix", "fine")}
+    analysed = paper_code("judge", "fine")
+    monkeypatch.setitem(DIVIDEMIX_PRESETS, "small", {"refresh": 2})
+    assert paper_code("train", "dividemix") != before["dividemix"]
+    assert paper_code("train", "fine") == before["fine"] and paper_code("judge", "fine") == analysed
 
 
 def test_cells_depend_on_the_loader_of_their_data_only() -> None:

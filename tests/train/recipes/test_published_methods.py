@@ -21,6 +21,7 @@ from eigenclean.train.data.pool import Pool
 from eigenclean.train.engine import Engine
 from eigenclean.train.loop.evaluation import network_outputs
 from eigenclean.train.optimiser import Optimiser
+from eigenclean.train.presets import PRESETS
 from eigenclean.train.selectors import AveragedLosses, Guided, Memory, Persistent, Sieve
 
 Make = Callable[[], nn.Module]
@@ -29,6 +30,12 @@ Make = Callable[[], nn.Module]
 @pytest.fixture
 def plain_net() -> Make:
     return lambda: make_net("mlp", 8, 3, hidden=[16])
+
+
+@pytest.mark.parametrize("name", ["dividemix", "f-dividemix", "j-dividemix", "dst", "longremix", "cores2"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_methods_that_select_in_every_epoch_do_so_with_every_preset(name: str, preset: str) -> None:
+    assert {stage.refresh for stage in recipe(name, preset=preset).stages} == {1}
 
 
 # CORES²: the sieve inside a batch.

@@ -16,7 +16,7 @@ from eigenclean_lab.components import component_modules
 from eigenclean_lab.machine import training_facts
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.data import loader_module
-from eigenclean_lab.reproduce.profile import Profile
+from eigenclean_lab.reproduce.profile import Profile, ProfileData
 from eigenclean_lab.reproduce.recipes import FEATURES, PROBE, make_recipe
 from eigenclean_lab.reproduce.values import Task
 from eigenclean_lab.store import Cell, Measured, Store, code_key, measure_cell, short_hash
@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "filter": ("eigenclean_lab.reproduce.measure.filtering", "measure_filter"),
     "theory": ("eigenclean_lab.reproduce.measure.theorems", "measure_theorem"),
 }
-_VALUES = "eigenclean_lab.reproduce.profiles"
+_VALUES = ("eigenclean_lab.reproduce.profiles", "eigenclean.train.recipes.dividemix")  # they count by their values
 _TIMES = ("seconds", "pass_seconds", "ratio")  # figures that differ from run to run
 
 
@@ -139,27 +139,33 @@ def rounded(value: Any) -> Any:
 
 
 def _code(task: Task, profile: Profile) -> str:
-    """Fingerprint of the measuring function, of the loader, and of the components that the task and its data name.
+    """Fingerprint of the measuring function, the loader, the recipe, and the components that task and data name.
 
-    The values of the profiles do not count: those of the data are in the key of the cell.
+    A recipe counts by its value, not by the module that makes it. The values of the profiles do not count here:
+    those of the data are in the key of the cell.
     """
     kind = task.spec.kind
     if kind == "theory":
         return _code_of(KINDS[kind][0])
     data = profile.data(kind, task.data)
-    described: list[Any] = [task.as_dict(), data.net, data.preset, task.noise.partition(":")[0]]
-    if task.spec.method == PROBE:
-        described.append(recipe(PROBE).to_dict())
-    elif kind == "train":
-        described.append(make_recipe(task, data, noise_rate=0.5).to_dict())
-    else:  # the network that makes the features is trained by the recipe "standard"
-        described.append(make_recipe(replace(task, spec=FEATURES), data).to_dict())
+    trained = _trained(task, data)
+    described: list[Any] = [task.as_dict(), data.net, data.preset, task.noise.partition(":")[0], trained]
     if kind == "filter":
         described.append("small-loss")  # the baseline of its times
     sources = [data.source] if data.vectors is None else [data.source, data.vectors]
-    return _code_of(KINDS[kind][0], *map(loader_module, sources), *sorted(component_modules(described)))
+    code = _code_of(KINDS[kind][0], *map(loader_module, sources), *sorted(component_modules(described)))
+    return short_hash(json.dumps([code, trained], sort_keys=True))
+
+
+def _trained(task: Task, data: ProfileData) -> dict[str, Any]:
+    """The recipe of a training, or of the network that makes the features of an analysis, as a plain value."""
+    if task.spec.method == PROBE:
+        return recipe(PROBE).to_dict()
+    if task.spec.kind == "train":
+        return make_recipe(task, data, noise_rate=0.5).to_dict()
+    return make_recipe(replace(task, spec=FEATURES), data).to_dict()
 
 
 @cache
 def _code_of(*modules: str) -> str:
-    return code_key(*modules, without=(_VALUES,))
+    return code_key(*modules, without=_VALUES)

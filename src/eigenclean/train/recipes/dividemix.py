@@ -16,6 +16,7 @@ _WEB: dict[str, Any] = {"warm_up": 1, "epochs": 80, "refresh": 1}
 DIVIDEMIX_PRESETS: dict[str, dict[str, Any]] = {
     "small": {"refresh": 1},
     "head": {"refresh": 1},
+    "finetune": {"refresh": 1},
     "cifar10": {**_CIFAR, "warm_up": 10},
     "cifar100": {**_CIFAR, "warm_up": 30, "scale": "cifar100-dividemix"},
     "clothing1m": {**_WEB, "optimiser": {"lr": 0.002, "milestones": (40,), "gamma": 0.1, "batch_size": 32}},

@@ -84,7 +84,8 @@ def cores2(
     >>> cores2().stages[1].select
     Sieve()
     """
-    overrides = {"small": {"refresh": 1}, "head": {"refresh": 1}, "cifar10": _CORES, "cifar100": _CORES}
+    every_epoch = {name: {"refresh": 1} for name in ("small", "head", "finetune", "webvision")}
+    overrides = {**every_epoch, "cifar10": _CORES, "cifar100": _CORES}
     settings = resolve_preset(preset, overrides, warm_up=warm_up, epochs=epochs, refresh=refresh)
     start, ramp = max(1, round(0.1 * settings.epochs)), max(1, round(0.3 * settings.epochs))
     loss = ComponentSpec("cores2", {"beta": beta, "start": start, "ramp": ramp, "rescale": True})
