@@ -25,7 +25,7 @@ from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
-from eigenclean_lab.store import Cell, MissingData
+from eigenclean_lab.store import Cell, Measured, MissingData
 
 DIGITS: ProfileData = SMOKE.training["cifar10"]
 HERE = Context("smoke", device="cpu")
@@ -347,6 +347,23 @@ def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_
     assert case.truth is None and case.noise_rate is None and case.imagenet is None
     assert case.validation is not None and len(case.validation[1]) == len(case.test[1]) == 14
     assert case.noise_hash() and case.inputs_hash()
+
+
+def test_a_training_continues_from_checkpoints_of_the_same_code_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path | None] = []
+
+    def measure(task: Task, seed: int, context: Context) -> Measured:
+        seen.append(context.runs)
+        return Measured({"best": 0.5})
+
+    monkeypatch.setattr("eigenclean_lab.reproduce.suite.measure_function", lambda kind: measure)
+    suite = PaperSuite(replace(HERE, runs=tmp_path))
+    request = suite.new_request(FINE_50, 0, "how")
+    for code in ("old", "new", "old"):
+        assert suite.measure(replace(request, code=code)).is_measured
+    assert seen[0] == seen[2] != seen[1]
 
 
 @pytest.mark.slow

@@ -68,8 +68,8 @@ class PaperSuite:
     def measure(self, request: Cell) -> Cell:
         """The requested cell, measured now."""
         task, context = Task.from_dict(request.task), self.context
-        if context.runs is not None:  # checkpoints of this cell alone
-            context = replace(context, runs=context.runs / request.key)
+        if context.runs is not None:  # checkpoints of this cell alone, by the same code and recipe
+            context = replace(context, runs=context.runs / f"{request.key}-{request.code}")
         cell = measure_cell(request, lambda: measure_function(task.spec.kind)(task, request.seed, context))
         if context.runs is not None and cell.is_measured:  # a finished training is not resumed
             shutil.rmtree(context.runs, ignore_errors=True)
