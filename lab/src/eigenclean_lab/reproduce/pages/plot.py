@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
-COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f", "#555555", "#44aa99", "#cc3311")
+COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f", "#555555", "#44aa99", "#111111")
 _STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
 _ACROSS = 4
 
@@ -123,7 +123,8 @@ def _curves(table: Table, figure: "Figure") -> None:
             for number, cell in enumerate(measured_cells(table.cells[row.name, column, _kind(table)])):
                 y = [np.nan if value is None else value for value in cell.curves.get("f", ())]
                 label = row.name if number == 0 else None
-                axes.plot(range(1, len(y) + 1), y, color=colour, linewidth=1.4, alpha=0.85, label=label)
+                style = "--" if row.name.endswith("accuracy") else "-"  # to read the others by
+                axes.plot(range(1, len(y) + 1), y, style, color=colour, linewidth=1.4, alpha=0.85, label=label)
         axes.set_title(column, loc="left")
         axes.set_xlabel("epoch")
     panels[0].set_ylabel("F of the kept" if _kind(table) == "train" else "F of the kept, or accuracy")
