@@ -296,6 +296,15 @@ def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Pa
     assert list(figures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
 
 
+def _row(experiment: Experiment, measured: Cell) -> str:
+    spec = Task.from_dict(measured.task).spec
+    return next(row.name for row in experiment.rows if spec in row.specs)
+
+
+def _column(experiment: Experiment, measured: Cell) -> str:
+    return next(column.name for column in experiment.columns if column.noise == measured.task["noise"])
+
+
 def test_the_front_page_merges_settings_and_shows_the_first_and_the_last_round(tmp_path: Path) -> None:
     rounds = replace(EXPERIMENTS["rounds"], columns=EXPERIMENTS["rounds"].columns[:2])
     last = {"C10 S50": 0.8, "C10 S80": 0.4}  # FINE's, which begins at 0.6
@@ -312,6 +321,12 @@ def test_the_front_page_merges_settings_and_shows_the_first_and_the_last_round(t
     sentence = "as the network learns the errors, F of the small loss falls, and FINE's does not"
     assert f"| [rounds](paper/rounds.md) | {sentence} | in 1 of 2 settings | – |" in front
     assert "| | C10 S50 | C10 S80 |" in front and "| fine | 0.600 → 0.800 | 0.600 → 0.400 |" in front
+    assert "16 of profile `medium` (one seed, 0.0 hours)." in front
+    last["C10 S80"] = 0.7
+    paper_store(tmp_path, MEDIUM).write(
+        [replace(each, figures=figures(_row(rounds, each), _column(rounds, each), 0)) for each in cells]
+    )
+    assert f"| {sentence} | in all 2 settings | – |" in docs_pages(tmp_path)[0]["paper.md"]
 
 
 def test_figures_of_tables_that_are_not_measured_any_more_are_removed(tmp_path: Path) -> None:

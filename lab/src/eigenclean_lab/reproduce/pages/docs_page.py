@@ -49,7 +49,8 @@ _CLAIMS = """
 In how many settings each sentence of the paper holds, of those that were measured in a profile; the numbers are on
 the page of each table. Where a sentence does not hold, that is what was measured here, with the data and networks
 that the page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
-noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them.
+noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them. With
+one seed, a difference of a point or two may be chance.
 """
 _REASONS = """## Why: what is kept while a network learns the errors
 
@@ -130,7 +131,7 @@ def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[st
         }
         for sentence in dict.fromkeys(name for of_profile in by_profile.values() for name in of_profile):
             verdicts = [
-                _mark(of_profile[sentence]) if sentence in of_profile else NOTHING
+                _mark_count(of_profile[sentence]) if sentence in of_profile else NOTHING
                 for of_profile in by_profile.values()
             ]
             rows.append(f"| [{experiment}]({FOLDER}/{experiment}.md) | {sentence} | {' | '.join(verdicts)} |")
@@ -140,7 +141,8 @@ def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[st
 
 def _summary(stated: Mapping[str, Mapping[str, Sequence[Claim]]], cells: dict[str, list[Cell]]) -> list[str]:
     counts = ", ".join(
-        f"{len(measured)} of profile `{name}` ({sum(cell.seconds for cell in measured) / 3600:.1f} hours)"
+        f"{len(measured)} of profile `{name}` ({_count_seeds(measured)}, "
+        f"{sum(cell.seconds for cell in measured) / 3600:.1f} hours)"
         for name, measured in cells.items()
         if measured
     )
@@ -188,6 +190,17 @@ def _age(cells: dict[str, list[Cell]]) -> list[str]:
 
 def _mark(claim: Claim) -> str:
     return claim.verdict if any(claim.holds_in) else f"**{claim.verdict}**"
+
+
+def _mark_count(claim: Claim) -> str:
+    """The outcome, with the number of settings where there are several."""
+    many = len(claim.holds_in) > 1
+    return f"in all {len(claim.holds_in)} settings" if many and claim.passed else _mark(claim)
+
+
+def _count_seeds(cells: Sequence[Cell]) -> str:
+    number = len({cell.seed for cell in cells})
+    return "one seed" if number == 1 else f"up to {number} seeds"
 
 
 def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
