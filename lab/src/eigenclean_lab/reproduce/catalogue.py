@@ -4,9 +4,30 @@ from dataclasses import replace
 from typing import Any
 
 from eigenclean_lab.reproduce import numbers
+from eigenclean_lab.reproduce.columns import (
+    BEST,
+    BOTH,
+    CLOTHING,
+    EIGHTY,
+    F_FIRST,
+    F_FOUND,
+    F_KEPT,
+    FEATURE_DEPENDENT,
+    FORTY,
+    HIGHEST,
+    HUNDRED,
+    LAST,
+    LAST_TEN,
+    LOUDEST,
+    PEOPLE,
+    TEN,
+    TEN_SYMMETRIC,
+    TEXTS,
+    WEB,
+    noise_columns,
+)
 from eigenclean_lab.reproduce.further_experiments import further_experiments
-from eigenclean_lab.reproduce.profiles import BANKING, HEAD, HUMAN, IMAGES, LATE
-from eigenclean_lab.reproduce.released_code import DEVIATIONS
+from eigenclean_lab.reproduce.profiles import BANKING, HEAD, LATE
 from eigenclean_lab.reproduce.values import (
     Column,
     Experiment,
@@ -18,37 +39,6 @@ from eigenclean_lab.reproduce.values import (
     method_spec,
 )
 
-
-def _settings(data: str, short: str, *rates: int, kind: str = "symmetric") -> tuple[Column, ...]:
-    letter = kind[0].upper()
-    return tuple(Column(f"{short} {letter}{rate}", data, f"{kind}:{rate / 100:g}") for rate in rates)
-
-
-def _columns(data: str, short: str, *rates: int) -> tuple[Column, ...]:
-    return (*_settings(data, short, *rates), *_settings(data, short, 40, kind="asymmetric"))
-
-
-TEN, HUNDRED = _columns("cifar10", "C10", 20, 50, 80), _columns("cifar100", "C100", 20, 50, 80)
-BOTH = (*TEN, *HUNDRED)
-TEXTS = _columns(BANKING, BANKING, 20, 50, 80)  # the paper has no numbers for them
-TEN_SYMMETRIC = _settings("cifar10", "C10", 20, 50, 80)
-LOUDEST = _settings("cifar10", "C10", 90)
-FEATURE_DEPENDENT = (
-    *_settings("cifar10", "C10", 20, 40, kind="instance"),
-    *_settings("cifar100", "C100", 20, 40, kind="instance"),
-)
-PEOPLE = tuple(Column(f"C10N {which}", data, "people") for which, data in HUMAN.items())  # not in the paper
-CLOTHING = (Column("Clothing1M", "clothing1m", "people"),)
-WEB = (Column("mini-WebVision", "webvision", "people"),)
-_EIGHTY, _FORTY = TEN[2], TEN[3]
-
-BEST = Metric("train.best", "accuracy", 100.0, 1)
-LAST = Metric("train.last", "last epoch", 100.0, 1)
-HIGHEST = Metric("train.highest", "best epoch", 100.0, 1)
-LAST_TEN = Metric("train.last_ten", "last ten", 100.0, 1)
-F_KEPT = Metric("train.f", "F of the kept")
-F_FIRST = Metric("train.f_first", "F, first round")
-F_FOUND = Metric("judge.f", "F")
 _CHOSEN = (
     "Epoch chosen on a tenth of the samples, whose labels are as noisy. Where it comes before FINE has selected "
     "anything, FINE equals what it is added to.",
@@ -92,8 +82,8 @@ def _printed(
 
 
 def _accuracy_tables() -> list[Experiment]:
-    two = (*TEN_SYMMETRIC, *LOUDEST, _FORTY, *HUNDRED[:3], *_settings("cifar100", "C100", 90))
-    two_texts = (*TEXTS[:3], *_settings(BANKING, BANKING, 90))
+    two = (*TEN_SYMMETRIC, *LOUDEST, FORTY, *HUNDRED[:3], *noise_columns("cifar100", "C100", 90))
+    two_texts = (*TEXTS[:3], *noise_columns(BANKING, BANKING, 90))
     semi = tuple(
         TableRow(
             name,
@@ -113,7 +103,7 @@ def _accuracy_tables() -> list[Experiment]:
             ("best", "top-1"), ("best_top5", "top-5"), ("imagenet", "ImageNet top-1"), ("imagenet_top5", "top-5"),
         )
     )  # fmt: skip
-    beside = tuple(
+    other_rows = tuple(
         replace(row, note="not in this figure of the paper") for row in _recipes("crust", "judge", "j-coteaching")
     )
     six = Experiment(
@@ -172,7 +162,7 @@ def _accuracy_tables() -> list[Experiment]:
             "table8",
             "Feature-dependent noise: test accuracy",
             _recipes("cores2", "fine"),
-            (*FEATURE_DEPENDENT, *_settings(BANKING, BANKING, 20, 40, kind="instance")),
+            (*FEATURE_DEPENDENT, *noise_columns(BANKING, BANKING, 20, 40, kind="instance")),
             (BEST, LAST, F_KEPT),
             _printed(numbers.TABLE8, FEATURE_DEPENDENT, BEST),
             rankings=(("fine", "cores2"),),
@@ -191,8 +181,8 @@ def _accuracy_tables() -> list[Experiment]:
         Experiment(
             "fig4",
             "How good the selection is, epoch by epoch: F of what is learned from",
-            (*_recipes("fine", "co-teaching", "topofilter"), *beside),
-            (TEN[1], _EIGHTY, _FORTY, HUNDRED[2], HUNDRED[3], *TEXTS[2:]),
+            (*_recipes("fine", "co-teaching", "topofilter"), *other_rows),
+            (TEN[1], EIGHTY, FORTY, HUNDRED[2], HUNDRED[3], *TEXTS[2:]),
             (F_KEPT, BEST),
             plot="curves",
             rankings=(("fine", "co-teaching"), ("fine", "topofilter")),
@@ -226,7 +216,7 @@ def _analyses() -> list[Experiment]:
         for text in ("0.40", "0.45", "0.50", "0.55", "0.60")
     )
     vectors = (TableRow("mean", _fine(vector="mean")), TableRow("eigen", _fine()))
-    rates = _settings("cifar10", "C10", 20, 40, 50, 60, 80, 90)
+    rates = noise_columns("cifar10", "C10", 20, 40, 50, 60, 80, 90)
     one_or_two: dict[str, Any] = {"cut.split": "auto"}
     judges = (
         TableRow("fine", (method_spec("judge", "fine"),), note="as published: two components in every class"),
@@ -263,7 +253,7 @@ def _analyses() -> list[Experiment]:
     others = tuple(
         replace(setting, name=f"{setting.name} {which}", data=data)
         for which, data in (("head", HEAD), ("late", LATE))
-        for setting in (TEN[1], _EIGHTY, _FORTY)
+        for setting in (TEN[1], EIGHTY, FORTY)
     )
     hundreds = (HUNDRED[1], HUNDRED[2], HUNDRED[3])
     return [
@@ -292,15 +282,15 @@ def _analyses() -> list[Experiment]:
             "table7",
             "How much the threshold ζ matters",
             zetas,
-            (_EIGHTY,),
+            (EIGHTY,),
             (BEST, LAST, F_FOUND, F_KEPT),
-            _printed(numbers.TABLE7, (_EIGHTY,), BEST, F_FOUND),
+            _printed(numbers.TABLE7, (EIGHTY,), BEST, F_FOUND),
             main=2,
             notes=("The paper's accuracy at 0.60 equals that of the mean vector in its Table 5, perhaps a slip.",),
         ),
         Experiment(
             "fig3a", "Clean minus noisy alignment on random planes through the eigenvector, asymmetric noise",
-            (TableRow("fine", (method_spec("plane", "alignment"),)),), (_FORTY,), plane, plot="planes",
+            (TableRow("fine", (method_spec("plane", "alignment"),)),), (FORTY,), plane, plot="planes",
             notes=("Angle 0 is the eigenvector of all samples of the class, as given.",),
         ),
         Experiment(
@@ -316,14 +306,14 @@ def _analyses() -> list[Experiment]:
             "fig3d",
             "The eigenvector of a part of each class: cosine with that of the whole",
             (TableRow("subset", (method_spec("fraction", "subset"),)),),
-            (_EIGHTY, TEN[1]),
+            (EIGHTY, TEN[1]),
             (Metric("fraction.one_percent", "at 1 %"), Metric("fraction.ten_percent", "at 10 %")),
-            {"fraction.one_percent": {("subset", _EIGHTY.name): Number(numbers.AT_ONE_PERCENT)}},
+            {"fraction.one_percent": {("subset", EIGHTY.name): Number(numbers.AT_ONE_PERCENT)}},
             plot="fractions",
         ),
         Experiment(
             "fig5", "FINE and the minimum covariance determinant on the same features", judges,
-            (TEN[1], _EIGHTY, _FORTY, *others, *hundreds, *TEXTS[1:]), quality,
+            (TEN[1], EIGHTY, FORTY, *others, *hundreds, *TEXTS[1:]), quality,
             rankings=(("fine", "mcd"), ("fine", "small-loss")),
             notes=("MCD keeps 70 % of each class whatever the noise, so at 80 % it cannot be precise. FINE as "
                    "published splits every class in two, also where asymmetric noise puts no wrong label.",
@@ -366,31 +356,6 @@ def _times() -> Experiment:
     )
 
 
-def _discrepancies() -> Experiment:
-    """Each deviation of the released code, and of the printed text, alone against the library's default."""
-    rows: list[TableRow] = []
-    for name, deviation in DEVIATIONS.items():
-        spec = method_spec("train", deviation.measured_on, **deviation.options)
-        default = deviation.measured_on + "".join(f", {value}" for value in deviation.options.values())
-        if default not in [row.name for row in rows]:
-            rows.append(TableRow(default, (spec,)))
-        changed = MethodSpec(spec.kind, spec.method, spec.options, (name,))
-        rows.append(
-            TableRow(f"{deviation.measured_on}: {name}", (changed,), against=default, note=deviation.description)
-        )
-    order = {row.name: number for number, row in enumerate(rows)}
-    rows.sort(key=lambda row: (order[row.against or row.name], order[row.name]))
-    return Experiment(
-        "discrepancies",
-        "What each deviation of the released code, or sentence of the paper, does to the numbers",
-        tuple(rows),
-        tuple(replace(column, data=IMAGES) for column in (TEN[1], _EIGHTY, _FORTY)),
-        (BEST, LAST, F_KEPT, F_FIRST),
-        main=2,
-        notes=("The difference is that to the row it belongs to.",),
-    )
-
-
 def _ordered() -> dict[str, Experiment]:
     experiments = {
         experiment.name: experiment
@@ -399,7 +364,6 @@ def _ordered() -> dict[str, Experiment]:
             *_analyses(),
             _times(),
             *further_experiments(),
-            _discrepancies(),
         ]
     }
     names = [f"table{number}" for number in range(1, 11)]

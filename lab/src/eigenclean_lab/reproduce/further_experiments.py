@@ -1,16 +1,18 @@
-"""Experiments without numbers in the paper: selections while a network learns the errors, and the theorems."""
+"""Experiments without numbers in the paper: rounds of a network that learns errors, theorems, and deviations."""
 
 from dataclasses import replace
 
-from eigenclean_lab.reproduce.profiles import LATE, SCRATCH, WHOLE
-from eigenclean_lab.reproduce.values import Column, Experiment, Metric, TableRow, method_spec
+from eigenclean_lab.reproduce.columns import BEST, EIGHTY, F_FIRST, F_KEPT, FORTY, LAST, TEN
+from eigenclean_lab.reproduce.profiles import IMAGES, LATE, SCRATCH, WHOLE
+from eigenclean_lab.reproduce.released_code import DEVIATIONS
+from eigenclean_lab.reproduce.values import Column, Experiment, MethodSpec, Metric, TableRow, method_spec
 
 _EPOCHS = (1, 2, 3, 5, 8, 20)
 
 
 def further_experiments() -> list[Experiment]:
     """The experiments that no table or figure of the paper shows."""
-    return [_rounds(), *_theorems()]
+    return [_rounds(), *_theorems(), _discrepancies()]
 
 
 def _rounds() -> Experiment:
@@ -86,3 +88,28 @@ def _theorems() -> list[Experiment]:
             )
         )
     return experiments
+
+
+def _discrepancies() -> Experiment:
+    """Each deviation of the released code, and of the printed text, alone against the library's default."""
+    rows: list[TableRow] = []
+    for name, deviation in DEVIATIONS.items():
+        spec = method_spec("train", deviation.measured_on, **deviation.options)
+        default = deviation.measured_on + "".join(f", {value}" for value in deviation.options.values())
+        if default not in [row.name for row in rows]:
+            rows.append(TableRow(default, (spec,)))
+        changed = MethodSpec(spec.kind, spec.method, spec.options, (name,))
+        rows.append(
+            TableRow(f"{deviation.measured_on}: {name}", (changed,), against=default, note=deviation.description)
+        )
+    order = {row.name: number for number, row in enumerate(rows)}
+    rows.sort(key=lambda row: (order[row.against or row.name], order[row.name]))
+    return Experiment(
+        "discrepancies",
+        "What each deviation of the released code, or sentence of the paper, does to the numbers",
+        tuple(rows),
+        tuple(replace(column, data=IMAGES) for column in (TEN[1], EIGHTY, FORTY)),
+        (BEST, LAST, F_KEPT, F_FIRST),
+        main=2,
+        notes=("The difference is that to the row it belongs to.",),
+    )
