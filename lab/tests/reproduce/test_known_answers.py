@@ -15,8 +15,9 @@ from eigenclean.train import RECIPES
 from eigenclean_lab.reproduce import numbers
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import Claim, claims
-from eigenclean_lab.reproduce.compare import Entry, Table, compare, gaps, in_profile, over_seeds, values
+from eigenclean_lab.reproduce.compare import Entry, Table, compare, gaps, over_seeds, values
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines, number
+from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import SMALL
 from eigenclean_lab.reproduce.suite import rounded, task_key, task_record
 from eigenclean_lab.reproduce.values import Column, Experiment, Metric, Number, TableRow, Task, method_spec

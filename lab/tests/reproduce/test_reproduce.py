@@ -14,8 +14,8 @@ from eigenclean.train import RECIPES, Recipe, recipe
 from eigenclean_lab.cli.options import split_names
 from eigenclean_lab.reproduce import runner, suite
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
-from eigenclean_lab.reproduce.compare import in_profile
 from eigenclean_lab.reproduce.context import Context
+from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import HUMAN, IMAGES, MEDIUM, PAPER, PROFILES, SMALL, SMOKE, WHOLE
 from eigenclean_lab.reproduce.recipes import PROBE, make_recipe
 from eigenclean_lab.reproduce.released_code import (
@@ -105,6 +105,27 @@ def test_tables_that_show_the_same_share_their_cells() -> None:
     for name in ("table1", "table5", "table6", "table7", "fig4"):
         assert fine in set(tasks_of(EXPERIMENTS[name]))
     assert {task.data for task in tasks_of(EXPERIMENTS["discrepancies"])} == {IMAGES}  # some of them vary images
+
+
+def test_deviations_share_their_defaults_with_tables_where_cifar10_is_images() -> None:
+    for profile, shared in ((PAPER, 12), (MEDIUM, 12), (SMALL, 0)):  # four recipes in three settings
+        experiments = (in_profile(EXPERIMENTS[name], profile) for name in ("discrepancies", "table1", "table6"))
+        deviations, first, sixth = (set(tasks_of(experiment)) for experiment in experiments)
+        assert len(deviations & (first | sixth)) == shared
+
+
+def test_trainings_that_augment_already_do_not_replace_their_augmentation() -> None:
+    """Crops with a margin of 4 pixels would destroy the maps of 2 x 2 that the profile `medium` learns from."""
+    rows = {
+        profile.name: in_profile(EXPERIMENTS["discrepancies"], profile).rows for profile in (SMALL, MEDIUM, PAPER)
+    }
+    against = {name: {row.name: row.against for row in of_profile} for name, of_profile in rows.items()}
+    assert against["small"]["fine: augmented-features"] == "fine, crop-flip" in against["small"]
+    assert against["medium"]["fine: augmented-features"] == against["paper"]["fine: augmented-features"] == "fine"
+    assert against["medium"] == against["paper"] and len(against["medium"]) == len(against["small"]) - 1
+    assert not any(spec.options for name in ("medium", "paper") for row in rows[name] for spec in row.specs)
+    for experiment in EXPERIMENTS.values():
+        assert in_profile(experiment, SMALL).rows == experiment.rows
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -221,8 +242,9 @@ def test_as_released_leaves_other_methods_alone() -> None:
 def test_every_profile_but_medium_has_data_for_every_column_without_fine_tuning() -> None:
     for profile in (PAPER, SMALL, SMOKE):
         for experiment in EXPERIMENTS.values():
-            missing = set(experiment.columns) - set(in_profile(experiment, profile).columns)
-            assert {column.data for column in missing} <= {WHOLE} and (not missing or experiment.name == "rounds")
+            names = {column.name for column in in_profile(experiment, profile).columns}
+            missing = {column.data for column in experiment.columns if column.name not in names}
+            assert missing <= {WHOLE} and (not missing or experiment.name == "rounds")
     assert {column.data for column in in_profile(EXPERIMENTS["rounds"], MEDIUM).columns} >= {"cifar10", WHOLE}
     for name in (
         "table1",

@@ -12,11 +12,14 @@ import pytest
 from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
-from eigenclean_lab.reproduce.compare import Table, compare, gaps, in_profile
+from eigenclean_lab.reproduce.columns import BEST, LAST
+from eigenclean_lab.reproduce.compare import Table, compare, gaps
 from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages, write_docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
+from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
 from eigenclean_lab.reproduce.pages.plot import draw
+from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL, SMOKE
 from eigenclean_lab.reproduce.released_code import CHAINED
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
@@ -72,6 +75,29 @@ def test_deviations_are_compared_with_the_row_they_belong_to() -> None:
         column = "C10 A40" if CHAINED in row.name else "C10 S50"
         gap = table.entries[row.name, column, "train.best"].difference
         assert (gap is None) if row.against is None else gap == pytest.approx(10.0)
+
+
+def test_means_are_over_settings_that_every_row_has() -> None:
+    best = {"C10 S20": 0.5, "C10 S50": 0.7, "C10 S80": 0.2, "C10N worst": 0.9}
+    bonus = {"fine": 0.02, "probe": -0.1}
+    experiment = EXPERIMENTS["table1"]
+    cells = cells_with(
+        experiment,
+        lambda row, column, seed: (
+            {"best": best[column] + bonus.get(row, 0), "last": 0.4 + seed / 10}
+            if column in best and (row, column) != ("crust", "C10 S80")
+            else {"status": "missing"}
+        ),
+    )
+    table = compare(experiment, cells, SMALL)
+    means = means_by_data(table, (BEST, LAST))
+    assert {data: count for data, (count, _) in means.items()} == {"C10": 2, "C10N": 1}  # CRUST has no S80
+    assert means["C10"][1]["fine"] == pytest.approx([62.0, 45.0])
+    head, _, *rows = means_table({"small": table}, (BEST, LAST))
+    assert head == "| | `small` C10 (2) | `small` C10N (1) |"
+    assert "| fine | **62.0** / **45.0** | **92.0** / **45.0** |" in rows
+    assert "| probe | 50.0 / **45.0** | 80.0 / **45.0** |" in rows
+    assert means_table({"small": compare(experiment, [], SMALL)}, (BEST, LAST)) == []
 
 
 def test_what_is_missing_is_marked_and_never_a_number() -> None:

@@ -68,6 +68,7 @@ def reproduce(
     from eigenclean.errors import InvalidOption
     from eigenclean.names import check_name
     from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
+    from eigenclean_lab.reproduce.profile_experiment import in_profile
     from eigenclean_lab.reproduce.profiles import PROFILES
 
     check_name(what, [*EXPERIMENTS, *_ALSO], by="eigenclean reproduce", what="name")
@@ -84,7 +85,7 @@ def reproduce(
     from eigenclean.files import make_folder
     from eigenclean_lab.data_folder import data_folder
     from eigenclean_lab.reproduce import runner
-    from eigenclean_lab.reproduce.compare import compare, in_profile
+    from eigenclean_lab.reproduce.compare import compare
     from eigenclean_lab.reproduce.context import Context, cache_folder
     from eigenclean_lab.reproduce.pages.html_page import write_page
     from eigenclean_lab.reproduce.suite import paper_store

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenclean_lab.reproduce.profile import Profile
+from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.released_code import task_in
 from eigenclean_lab.reproduce.suite import task_key, task_record
 from eigenclean_lab.reproduce.values import Column, Experiment, Metric, Number, TableRow
@@ -76,15 +77,6 @@ class Table:
         """The measured mean."""
         entry = self.entries.get((row, column, figure))
         return None if entry is None or entry.measured is None else entry.measured.mean
-
-
-def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
-    """The experiment with the columns for which the profile has data."""
-    kinds = {spec.kind for row in experiment.rows for spec in row.specs}
-    columns = tuple(
-        column for column in experiment.columns if all(profile.has(kind, column.data) for kind in kinds)
-    )
-    return replace(experiment, columns=columns)
 
 
 def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:

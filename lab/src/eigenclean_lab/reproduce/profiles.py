@@ -88,7 +88,7 @@ def _paper() -> Profile:
             "WebVision (and imagenet/ inside) in the folder webvision of the data, and timm", "webvision",
         ),
     }  # fmt: skip
-    training |= {IMAGES: training["cifar10"], BANKING: _BANKING_TRAINING}
+    training[BANKING] = _BANKING_TRAINING
     training |= {
         name: replace(
             training["cifar10"],
@@ -216,7 +216,7 @@ def _medium() -> Profile:
         "images and a pretrained network that learns the classes, then the errors: one to ten minutes of a "
         "processor for a training",
         1,
-        {"cifar10": trained, IMAGES: trained, **_people({**last, "epochs": 10}, f"{blocks}, 10 epochs")},
+        {"cifar10": trained, **_people({**last, "epochs": 10}, f"{blocks}, 10 epochs")},
         {
             "cifar10": ProfileData(**last, **constant, description=f"CIFAR-10, {blocks}, {after}"),
             WHOLE: ProfileData(**whole, **constant, description=f"CIFAR-10, {images}, all fine-tuned, {after}"),

@@ -7,15 +7,18 @@ from pathlib import Path
 from eigenclean.files import write_text
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import Claim, claims, merged
+from eigenclean_lab.reproduce.columns import BEST, LAST
 from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import stand_ins
+from eigenclean_lab.reproduce.pages.means import means_table
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.released_code import DEVIATIONS, NOT_IMPLEMENTED
 from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
+from eigenclean_lab.reproduce.values import Experiment
 from eigenclean_lab.store import Cell
 
 _HEAD = """# The executable paper
@@ -52,6 +55,13 @@ that the page names. *Accuracy* is that of the epoch that does best on held-out 
 noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them. With
 one seed, a difference of a point or two may be chance.
 """
+_MEANS = """## What to use now
+
+Mean test accuracy over the settings of [table1](paper/table1.md) in which every row was measured, by profile and
+data, with the number of settings in brackets: that of the epoch that does best on held-out samples, whose labels
+are as noisy, and behind the slash that of the last epoch. The highest are bold. Semi-supervised methods, which take
+several times as long, are in [table2](paper/table2.md).
+"""
 _REASONS = """## Why: what is kept while a network learns the errors
 
 A network is trained on all labels as given; each method judges them after each epoch ([rounds](paper/rounds.md),
@@ -83,7 +93,9 @@ def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
         text = "\n".join([*_section(tables, figures), *lines_of_claims])
         sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
     rounds = compare(EXPERIMENTS["rounds"], cells[MEDIUM.name], MEDIUM)
-    front = "\n".join([_HEAD, *_summary(stated, cells), *_reasons(rounds), *_pictures(figures), *_contents()])
+    first = {profile.name: compare(EXPERIMENTS["table1"], cells[profile.name], profile) for profile in _SHOWN}
+    findings = [_CLAIMS, *_front_table(stated), *_reasons(rounds), *_means(first)]
+    front = "\n".join([_HEAD, *_counts(cells), *findings, *_pictures(figures), *_contents()])
     return {FRONT: front.rstrip() + "\n", **sections}, figures
 
 
@@ -139,7 +151,13 @@ def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[st
     return [f"| | The paper's sentence | {profiles} |", "|---|---" + "|---" * len(stated) + "|", *rows, ""]
 
 
-def _summary(stated: Mapping[str, Mapping[str, Sequence[Claim]]], cells: dict[str, list[Cell]]) -> list[str]:
+def _means(tables: Mapping[str, Table]) -> list[str]:
+    """What to use: means over the settings of a table."""
+    table = means_table(tables, (BEST, LAST))
+    return [_MEANS, *table, *_notes(EXPERIMENTS["table1"])] if table else []
+
+
+def _counts(cells: dict[str, list[Cell]]) -> list[str]:
     counts = ", ".join(
         f"{len(measured)} of profile `{name}` ({_count_seeds(measured)}, "
         f"{sum(cell.seconds for cell in measured) / 3600:.1f} hours)"
@@ -149,8 +167,6 @@ def _summary(stated: Mapping[str, Mapping[str, Sequence[Claim]]], cells: dict[st
     return [
         f"Measured cells, and the time that they took, mostly two at a time on two processors: {counts or 'none'}.",
         *_age(cells),
-        _CLAIMS,
-        *_front_table(stated),
     ]
 
 
@@ -240,8 +256,12 @@ def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[s
         out += ["| " + " | ".join(row) + " |" for row in rows]
     missing = sum(row[-1] == "0" for _, rows in lines(table) for row in rows)
     out += ["", f"{missing} cells of this table are not measured yet.\n" if missing else ""]
-    out += [f"`{row.name}`: {row.note}.\n" for row in table.experiment.rows if row.note and row.against is None]
-    return out
+    return out + _notes(table.experiment)
+
+
+def _notes(experiment: Experiment) -> list[str]:
+    """What is to be said about single rows; deviations have a table of their own."""
+    return [f"`{row.name}`: {row.note}.\n" for row in experiment.rows if row.note and row.against is None]
 
 
 def _deviations() -> list[str]:

@@ -1,0 +1,48 @@
+"""An experiment as a profile measures it: with the columns it has data for, and with its own augmentation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eigenclean.train import recipe
+from eigenclean_lab.reproduce.profile import Profile
+from eigenclean_lab.reproduce.profiles import IMAGES
+from eigenclean_lab.reproduce.values import Column, Experiment, MethodSpec, TableRow
+
+_AUGMENT = "augment"
+
+
+def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
+    """The experiment with the columns for which the profile has data.
+
+    Where the profile has no separate images, its CIFAR-10 is images already, and cells of other tables are shared.
+    Where its trainings augment images already, they do so in rows that ask for augmentation, too.
+    """
+    kinds = {spec.kind for row in experiment.rows for spec in row.specs}
+    named = (
+        replace(column, data="cifar10") if column.data == IMAGES and not profile.has("train", IMAGES) else column
+        for column in experiment.columns
+    )
+    columns = tuple(column for column in named if all(profile.has(kind, column.data) for kind in kinds))
+    return replace(experiment, columns=columns, rows=_rows(experiment.rows, columns, profile))
+
+
+def _rows(rows: Sequence[TableRow], columns: Sequence[Column], profile: Profile) -> tuple[TableRow, ...]:
+    """The rows without an augmentation that would replace the profile's; of equal rows only the first."""
+    if not columns:
+        return tuple(rows)
+    kept: dict[tuple[MethodSpec, ...], TableRow] = {}
+    new_names: dict[str | None, str] = {}
+    for row in rows:
+        specs = tuple(_with_own_augmentation(spec, columns[0], profile) for spec in row.specs)
+        first = kept.setdefault(specs, replace(row, specs=specs))
+        new_names[row.name] = first.name
+    return tuple(replace(row, against=new_names.get(row.against)) for row in kept.values())
+
+
+def _with_own_augmentation(spec: MethodSpec, column: Column, profile: Profile) -> MethodSpec:
+    options = dict(spec.options)
+    if _AUGMENT in options:
+        preset = profile.data(spec.kind, column.data).preset
+        if recipe(spec.method, preset=preset).augment != "none":
+            del options[_AUGMENT]
+    return replace(spec, options=tuple(options.items()))
