@@ -1,6 +1,5 @@
 """Tables of the executable paper: comparison, claims, pictures, pages, and the page of the documentation."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile_experiment import in_profile
-from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL, SMOKE
+from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL
 from eigenclean_lab.reproduce.released_code import CHAINED
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
@@ -369,37 +368,6 @@ def test_figures_of_tables_that_are_not_measured_any_more_are_removed(tmp_path: 
     ]
 
 
-# The command.
-
-
-def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["reproduce", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == list(EXPERIMENTS)
-    assert run(["reproduce", "list"]) == 0
-    assert "Sample selection" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["tabel1"], "did you mean 'table1'"),
-        (["table1", "--profile", "large"], "profile must be one of"),
-        (["table1", "--rows", "nobody"], "row must be one of"),
-        (["table1", "--columns", "C10"], "column must be one of"),
-        (["table1", "--seeds", "0"], "seeds must be 1 or more"),
-        (["table1", "--processes", "0"], "processes must be 1 or more"),
-        (["table1", "--data", "nowhere"], "no folder nowhere"),
-    ],
-)
-def test_mistakes_are_one_sentence(
-    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["reproduce", *arguments, "--out", str(tmp_path)]) == 2
-    said = capsys.readouterr().err.strip()
-    assert words in said and "\n" not in said
-    assert not list(tmp_path.glob("*.jsonl"))
-
-
 def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = EXPERIMENTS["discrepancies"]
 
@@ -411,50 +379,3 @@ def test_numbers_stay_whole_on_a_narrow_console(tmp_path: Path, capsys: pytest.C
     assert run(["reproduce", "discrepancies", "--show", "--keep-old", "--seeds", "1", "--out", str(tmp_path)]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "augmented-features" in line)
     assert line.split()[2:] == ["70.0", "+10.0", "50.0", "+0.0", "0.700", "+0.000", "0.750", "+0.100", "1"]
-
-
-def test_a_theorem_runs_saves_shows_and_is_not_run_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["reproduce", "theorem2", "--profile", "smoke", "--out", str(tmp_path)]
-    assert run(arguments) == 0
-    shown = capsys.readouterr().out
-    assert "the corrected bound is never broken" in shown and "does not hold" not in shown
-    assert (tmp_path / "pages" / "theorem2_smoke.html").exists() and (
-        tmp_path / "pages" / "theorem2_smoke.svg"
-    ).exists()
-    before = (tmp_path / "reproduce_smoke.jsonl").read_text(encoding="utf-8")
-    assert run([*arguments, "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["name"] == "theorem2" and record["claims"][0]["passed"] is True
-    assert (tmp_path / "reproduce_smoke.jsonl").read_text(encoding="utf-8") == before
-
-
-def test_what_cannot_run_is_marked_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch")
-    arguments = ["reproduce", "table3", "--profile", "paper", "--device", "cpu", "--seeds", "1", "--rows", "fine"]
-    assert run([*arguments, "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "fine *" in shown and "needs Clothing1M" in shown
-
-
-@pytest.mark.slow
-def test_cells_of_the_smoke_profile_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch")
-    arguments = [
-        "reproduce",
-        "table5",
-        "--profile",
-        "smoke",
-        "--columns",
-        "C10 S50",
-        "--cache",
-        str(tmp_path / "c"),
-    ]
-    assert run([*arguments, "--out", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "86.0" in shown and "0.488" in shown and "F of the kept" in shown
-    cells = paper_store(tmp_path, SMOKE).read()
-    assert sorted(cell.task["kind"] for cell in cells) == ["judge", "judge", "train", "train"]
-    assert run([*arguments, "--out", str(tmp_path), "--show", "--as-released"]) == 0
-    assert "–" in capsys.readouterr().out  # nothing was measured so
