@@ -13,6 +13,7 @@ from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
 from eigenclean_lab.reproduce.columns import BEST, LAST
 from eigenclean_lab.reproduce.compare import Table, compare, gaps
+from eigenclean_lab.reproduce.pages.deviations import difference_table
 from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages, write_docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
@@ -20,7 +21,7 @@ from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL
-from eigenclean_lab.reproduce.released_code import CHAINED
+from eigenclean_lab.reproduce.released_code import CHAINED, DEVIATIONS
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
 from eigenclean_lab.store import Cell
@@ -74,6 +75,29 @@ def test_deviations_are_compared_with_the_row_they_belong_to() -> None:
         column = "C10 A40" if CHAINED in row.name else "C10 S50"
         gap = table.entries[row.name, column, "train.best"].difference
         assert (gap is None) if row.against is None else gap == pytest.approx(10.0)
+
+
+def test_the_front_page_shows_what_each_deviation_changes() -> None:
+    experiment = EXPERIMENTS["discrepancies"]
+    cells = cells_with(
+        experiment,
+        lambda row, column, seed: (
+            {"best": 0.6 + 0.1 * (":" in row), "f": 0.5 - 0.02 * (":" in row)}
+            if "every-5" not in row
+            else {"status": "missing"}
+        ),
+    )
+    text = difference_table(compare(experiment, cells, SMALL))
+    by_name = {line.split("`")[1]: line.split("|")[2:-1] for line in text if line.startswith("| `")}
+    assert set(by_name) == set(DEVIATIONS) - {"every-5"}  # it was not measured
+    assert [part.strip() for part in by_name["shrinking"]] == ["fine", *["+10.0 / -0.020"] * 3]
+    assert [part.strip() for part in by_name[CHAINED]] == [
+        "standard",
+        "–",
+        "–",
+        "+10.0 / -0.020",
+    ]  # asymmetric only
+    assert difference_table(compare(experiment, [], SMALL)) == []
 
 
 def test_means_are_over_settings_that_every_row_has() -> None:

@@ -10,13 +10,13 @@ from eigenclean_lab.reproduce.claims import Claim, claims, merged
 from eigenclean_lab.reproduce.columns import BEST, LAST
 from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.context import Context
+from eigenclean_lab.reproduce.pages.deviations import difference_table, list_of_deviations
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import stand_ins
 from eigenclean_lab.reproduce.pages.means import means_table
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
-from eigenclean_lab.reproduce.released_code import DEVIATIONS, NOT_IMPLEMENTED
 from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
 from eigenclean_lab.reproduce.values import Experiment
 from eigenclean_lab.store import Cell
@@ -69,12 +69,6 @@ profile `medium`). F of the kept labels after the first and after the last epoch
 the given labels, wrong ones included, that the network predicts. Where it comes to predict them all, small losses
 say nothing any more.
 """
-_DEVIATIONS = """
-## Deviations that can be measured
-
-`--as-released` applies all deviations of the released code that concern a recipe; `reproduce discrepancies`
-measures each alone. Not implemented, and why:
-"""
 
 
 def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
@@ -92,9 +86,12 @@ def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
             lines_of_claims += [*head, *_claims_table(own_claims)]
         text = "\n".join([*_section(tables, figures), *lines_of_claims])
         sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
-    rounds = compare(EXPERIMENTS["rounds"], cells[MEDIUM.name], MEDIUM)
+    rounds, deviations = (
+        compare(EXPERIMENTS[name], cells[MEDIUM.name], MEDIUM) for name in ("rounds", "discrepancies")
+    )
     first = {profile.name: compare(EXPERIMENTS["table1"], cells[profile.name], profile) for profile in _SHOWN}
-    findings = [_CLAIMS, *_front_table(stated), *_reasons(rounds), *_means(first)]
+    claimed = [_CLAIMS, *_front_table(stated)]
+    findings = [*claimed, *_reasons(rounds), *_means(first), *difference_table(deviations)]
     front = "\n".join([_HEAD, *_counts(cells), *findings, *_pictures(figures), *_contents()])
     return {FRONT: front.rstrip() + "\n", **sections}, figures
 
@@ -232,7 +229,7 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
         out += _profile_section(tables[profile.name], profile, figures)
     out += [f"{note}\n" for note in experiment.notes]
     if experiment.name == "discrepancies":
-        out += _deviations()
+        out += list_of_deviations()
     return out
 
 
@@ -262,18 +259,3 @@ def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[s
 def _notes(experiment: Experiment) -> list[str]:
     """What is to be said about single rows; deviations have a table of their own."""
     return [f"`{row.name}`: {row.note}.\n" for row in experiment.rows if row.note and row.against is None]
-
-
-def _deviations() -> list[str]:
-    rows = [
-        f"| `{name}` | {deviation.family} | {deviation.item} | {deviation.description} | {deviation.measured_on} |"
-        for name, deviation in DEVIATIONS.items()
-    ]
-    return [
-        "| Deviation | Of | Where | What | Measured on |",
-        "|---|---|---|---|---|",
-        *rows,
-        _DEVIATIONS,
-        *(f"* {item}: {reason}." for item, reason in NOT_IMPLEMENTED.items()),
-        "",
-    ]
