@@ -100,6 +100,19 @@ def test_the_front_page_shows_what_each_deviation_changes() -> None:
     assert difference_table(compare(experiment, [], SMALL)) == []
 
 
+def test_rows_are_compared_over_the_seeds_that_all_of_them_have() -> None:
+    experiment = EXPERIMENTS["table5"]
+    f = {"mean": {0: 0.70}, "eigen": {0: 0.72, 1: 0.50}}  # seed 1 is harder, and only one of them has it
+    cells = cells_with(
+        experiment, lambda row, column, seed: {"f": f[row][seed]} if seed in f[row] else {"status": "missing"}
+    )
+    table = compare(experiment, cells, SMALL)
+    assert table.value("eigen", "C10 S50", "judge.f") == pytest.approx(0.61)
+    assert table.paired(("eigen", "mean"), "C10 S50", "judge.f") == pytest.approx([0.72, 0.70])
+    assert [claim.passed for claim in claims(table) if claim.sentence.startswith("F by the eigen")] == [True] * 3
+    assert table.paired(("eigen", "mean"), "C10 S50", "train.best") is None
+
+
 def test_means_are_over_settings_that_every_row_has() -> None:
     best = {"C10 S20": 0.5, "C10 S50": 0.7, "C10 S80": 0.2, "C10N worst": 0.9}
     bonus = {"fine": 0.02, "probe": -0.1}

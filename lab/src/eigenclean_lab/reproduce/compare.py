@@ -78,6 +78,13 @@ class Table:
         entry = self.entries.get((row, column, figure))
         return None if entry is None or entry.measured is None else entry.measured.mean
 
+    def paired(self, rows: Sequence[str], column: str, figure: str) -> list[float] | None:
+        """The measured means of these rows over the seeds that all of them have; None if there is no such seed."""
+        metric = next(metric for metric in self.experiment.metrics if metric.key == figure)
+        by_row = [values(self.cells.get((row, column, metric.kind), ()), metric) for row in rows]
+        seeds = set.intersection(*map(set, by_row)) if by_row else set()
+        return [float(np.mean([of_row[seed] for seed in sorted(seeds)])) for of_row in by_row] if seeds else None
+
 
 def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:
     """The table of an experiment; cells that were measured with other settings of the profile are left out."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.values import Metric
 
@@ -11,16 +13,18 @@ Means = dict[str, list[float]]  # by row, a mean for each metric
 def means_by_data(table: Table, metrics: Sequence[Metric]) -> dict[str, tuple[int, Means]]:
     """By data, how many settings have numbers in every row, and the means over them.
 
-    Settings in which a row is missing count for no row, so that all means are over the same settings.
+    Settings and seeds in which a row is missing count for no row, so that all means are over the same.
     """
-    by_data: dict[str, list[str]] = {}
     rows = [row.name for row in table.experiment.rows]
+    by_data: dict[str, list[list[list[float]]]] = {}  # by data, setting, metric and row
     for column in table.experiment.columns:
-        if all(table.value(row, column.name, metric.key) is not None for row in rows for metric in metrics):
-            by_data.setdefault(column.name.split()[0], []).append(column.name)
+        paired = [table.paired(rows, column.name, metric.key) for metric in metrics]
+        known = [values for values in paired if values is not None]
+        if len(known) == len(metrics):
+            by_data.setdefault(column.name.split()[0], []).append(known)
     return {
-        data: (len(names), {row: [_mean(table, row, names, metric) for metric in metrics] for row in rows})
-        for data, names in by_data.items()
+        data: (len(settings), dict(zip(rows, np.mean(settings, axis=0).T.tolist(), strict=True)))
+        for data, settings in by_data.items()
     }
 
 
@@ -39,11 +43,6 @@ def means_table(tables: Mapping[str, Table], metrics: Sequence[Metric]) -> list[
     rows = [row.name for row in next(iter(tables.values())).experiment.rows]
     body = [f"| {row} | " + " | ".join(_cell(means, row, metrics) for _, means in columns) + " |" for row in rows]
     return ["| | " + " | ".join(name for name, _ in columns) + " |", "|---" * (len(columns) + 1) + "|", *body, ""]
-
-
-def _mean(table: Table, row: str, columns: Sequence[str], metric: Metric) -> float:
-    values = [table.value(row, column, metric.key) for column in columns]
-    return sum(value for value in values if value is not None) / len(columns)
 
 
 def _cell(means: Means, row: str, metrics: Sequence[Metric]) -> str:
