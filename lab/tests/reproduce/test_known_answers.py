@@ -137,6 +137,18 @@ def test_a_row_is_compared_with_the_row_that_it_varies() -> None:
     assert table.entries["ours", "S20", "train.best"].difference is None
 
 
+def test_a_row_is_compared_over_the_seeds_that_both_rows_have() -> None:
+    varied = Experiment(
+        "varied", "", (TOY.rows[0], TableRow("theirs", (THEIRS,), against="ours")), (S20,), (ACCURACY,)
+    )
+    usual = [cell(OURS, S20, 0, best=0.9), cell(OURS, S20, 1, best=0.5)]  # seed 1 is harder
+    table = compare(varied, [*usual, cell(THEIRS, S20, 0, best=0.8)], SMALL)
+    assert table.value("ours", "S20", "train.best") == pytest.approx(70.0)
+    assert table.entries["theirs", "S20", "train.best"].difference == pytest.approx(-10.0)
+    without_a_pair = compare(varied, [usual[1], cell(THEIRS, S20, 0, best=0.8)], SMALL)
+    assert without_a_pair.entries["theirs", "S20", "train.best"].difference is None
+
+
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=8))
 @settings(max_examples=50)
 def test_over_seeds_is_mean_and_sample_deviation(by_seed: list[float]) -> None:
@@ -159,8 +171,9 @@ def test_values_skip_what_a_cell_does_not_have() -> None:
     ("entry", "expected"),
     [
         (Entry(Number(1.0), Number(3.0)), 2.0),
-        (Entry(Number(1.0), Number(3.0), against=2.5), 0.5),
-        (Entry(Number(1.0), Number(3.0), against=0.0), 3.0),  # zero is a value
+        (Entry(Number(1.0), Number(3.0), change=0.5), 0.5),
+        (Entry(Number(1.0), Number(3.0), change=0.0), 0.0),  # zero is a value
+        (Entry(Number(1.0), Number(3.0), is_papers=False), None),
         (Entry(None, Number(3.0)), None),
         (Entry(Number(1.0), None), None),
     ],

@@ -134,6 +134,8 @@ def test_means_are_over_settings_that_every_row_has() -> None:
     assert "| fine | **62.0** / **45.0** | **92.0** / **45.0** |" in rows
     assert "| probe | 50.0 / **45.0** | 80.0 / **45.0** |" in rows
     assert means_table({"small": compare(experiment, [], SMALL)}, (BEST, LAST)) == []
+    rows = means_table({"small": table}, (BEST,), {"small": ("fine",)})  # it has other inputs, and leads nothing
+    assert "| fine | 62.0 † | 92.0 † |" in rows and "| standard | **60.0** | **90.0** |" in rows
 
 
 def test_what_is_missing_is_marked_and_never_a_number() -> None:

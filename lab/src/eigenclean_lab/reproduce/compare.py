@@ -22,7 +22,8 @@ class Entry:
     Attributes:
         paper: what the paper says; None when it says nothing.
         measured: mean and deviation over the seeds; None when nothing was measured.
-        against: mean of the row that this one is compared with; None when it is the paper that it is compared with.
+        change: mean difference to the row that this one is compared with, over the seeds that both have; None when
+            it is the paper that it is compared with.
         seeds: how many.
         note: why nothing was measured.
         is_papers: whether data and networks are the paper's: elsewhere the difference to its number says nothing.
@@ -30,17 +31,17 @@ class Entry:
 
     paper: Number | None
     measured: Number | None
-    against: float | None = None
+    change: float | None = None
     seeds: int = 0
     note: str = ""
     is_papers: bool = True
 
     @property
     def difference(self) -> float | None:
-        """Measured minus the row it belongs to, or minus the paper's number where that can be compared."""
-        printed = self.paper.mean if self.paper is not None and self.is_papers else None
-        base = self.against if self.against is not None else printed
-        return None if base is None or self.measured is None else self.measured.mean - base
+        """The change against the row it belongs to, or against the paper's number where that can be compared."""
+        if self.change is not None or self.measured is None or self.paper is None or not self.is_papers:
+            return self.change
+        return self.measured.mean - self.paper.mean
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> 
                 entries[row.name, column.name, metric.key] = replace(entry, is_papers=profile.is_papers)
     for row in experiment.rows:
         if row.against is not None:
-            _compare_rows(entries, experiment, row.name, row.against)
+            _compare_rows(entries, placed, experiment, row.name, row.against)
     return Table(experiment, entries, placed, profile.is_papers)
 
 
@@ -150,12 +151,22 @@ def _entry(experiment: Experiment, row: TableRow, column: Column, metric: Metric
     return Entry(paper, over_seeds(by_seed), None, len(by_seed), note)
 
 
-def _compare_rows(entries: dict[Key, Entry], experiment: Experiment, row: str, against: str) -> None:
+def _compare_rows(
+    entries: dict[Key, Entry], placed: Mapping[Key, list[Cell]], experiment: Experiment, row: str, against: str
+) -> None:
     for column in experiment.columns:
         for metric in experiment.metrics:
-            entry, other = entries[row, column.name, metric.key], entries.get((against, column.name, metric.key))
-            base = None if other is None or other.measured is None else other.measured.mean
-            entries[row, column.name, metric.key] = replace(entry, against=base)
+            ours, theirs = (placed.get((name, column.name, metric.kind), []) for name in (row, against))
+            gaps_by_seed = _paired_differences(ours, theirs, metric)
+            change = float(np.mean(gaps_by_seed)) if gaps_by_seed else None
+            key = (row, column.name, metric.key)
+            entries[key] = replace(entries[key], change=change)
+
+
+def _paired_differences(ours: Iterable[Cell], theirs: Iterable[Cell], metric: Metric) -> list[float]:
+    """Differences of a figure, seed by seed: other seeds are other images and other errors."""
+    first, second = values(ours, metric), values(theirs, metric)
+    return [first[seed] - second[seed] for seed in first if seed in second]
 
 
 @dataclass(frozen=True)
@@ -178,8 +189,8 @@ def gaps(table: Table, better: str, other: str, metric: Metric) -> dict[str, Gap
     differences_by_setting = {}
     printed = table.experiment.paper.get(metric.key, {})
     for column in (setting.name for setting in table.experiment.columns):
-        ours, theirs = (values(table.cells.get((row, column, metric.kind), ()), metric) for row in (better, other))
-        differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+        ours, theirs = (table.cells.get((row, column, metric.kind), ()) for row in (better, other))
+        differences = _paired_differences(ours, theirs, metric)
         if differences:
             pair = [printed[row, column].mean for row in (better, other) if (row, column) in printed]
             measured = over_seeds(differences)

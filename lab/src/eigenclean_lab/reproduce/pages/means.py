@@ -1,6 +1,6 @@
 """Means of the rows of a table over its settings, by data: which method to use, in one glance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -28,27 +28,32 @@ def means_by_data(table: Table, metrics: Sequence[Metric]) -> dict[str, tuple[in
     }
 
 
-def means_table(tables: Mapping[str, Table], metrics: Sequence[Metric]) -> list[str]:
+def means_table(
+    tables: Mapping[str, Table], metrics: Sequence[Metric], uneven: Mapping[str, Collection[str]] | None = None
+) -> list[str]:
     """Lines of Markdown: a row for each method, a column for each profile and data; the highest are bold.
 
-    Metrics of a cell are behind one another, with a slash between.
+    Metrics of a cell are behind one another, with a slash between. Rows that are ``uneven`` in a profile have other
+    inputs there than the rest: they get a dagger, and the highest is sought among the others.
     """
     columns = [
-        (f"`{profile}` {data} ({count})", means)
+        (f"`{profile}` {data} ({count})", means, (uneven or {}).get(profile, ()))
         for profile, table in tables.items()
         for data, (count, means) in means_by_data(table, metrics).items()
     ]
     if not columns:
         return []
     rows = [row.name for row in next(iter(tables.values())).experiment.rows]
-    body = [f"| {row} | " + " | ".join(_cell(means, row, metrics) for _, means in columns) + " |" for row in rows]
-    return ["| | " + " | ".join(name for name, _ in columns) + " |", "|---" * (len(columns) + 1) + "|", *body, ""]
+    body = [f"| {row} | " + " | ".join(_cell(means, row, metrics, apart) for _, means, apart in columns) + " |"
+            for row in rows]  # fmt: skip
+    head = " | ".join(name for name, _, _ in columns)
+    return [f"| | {head} |", "|---" * (len(columns) + 1) + "|", *body, ""]
 
 
-def _cell(means: Means, row: str, metrics: Sequence[Metric]) -> str:
+def _cell(means: Means, row: str, metrics: Sequence[Metric], uneven: Collection[str]) -> str:
     texts = []
     for number, metric in enumerate(metrics):
-        highest = max(values[number] for values in means.values())
+        highest = max(values[number] for name, values in means.items() if name not in uneven)
         text = f"{means[row][number]:.{metric.digits}f}"
-        texts.append(f"**{text}**" if means[row][number] == highest else text)
-    return " / ".join(texts)
+        texts.append(f"**{text}**" if row not in uneven and means[row][number] == highest else text)
+    return " / ".join(texts) + (" †" if row in uneven else "")
