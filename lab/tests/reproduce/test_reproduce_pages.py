@@ -19,8 +19,9 @@ from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
 from eigenclean_lab.reproduce.pages.plot import draw
+from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profile_experiment import in_profile
-from eigenclean_lab.reproduce.profiles import MEDIUM, SMALL
+from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.released_code import CHAINED, DEVIATIONS
 from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
 from eigenclean_lab.reproduce.values import Experiment, Task
@@ -30,9 +31,10 @@ ROOT = Path(__file__).parents[3]
 
 
 def cell(task: Task, seed: int = 0, **figures: Any) -> Cell:
+    profile: Profile = figures.pop("profile", SMALL)
     status, note, curves = figures.pop("status", "measured"), figures.pop("note", ""), figures.pop("curves", {})
-    key = task_key(task, SMALL, seed)
-    return Cell(task_record(task, SMALL), seed, key, "code", status, note, figures, curves, command="how")
+    key = task_key(task, profile, seed)
+    return Cell(task_record(task, profile), seed, key, "code", status, note, figures, curves, command="how")
 
 
 def cells_with(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
@@ -72,7 +74,7 @@ def test_deviations_are_compared_with_the_row_they_belong_to() -> None:
         experiment, cells_with(experiment, lambda row, column, seed: {"best": 0.7 if ":" in row else 0.6}), SMALL
     )
     for row in experiment.rows:
-        column = "C10 A40" if CHAINED in row.name else "C10 S50"
+        column = "Fashion A40" if CHAINED in row.name else "Fashion S50"
         gap = table.entries[row.name, column, "train.best"].difference
         assert (gap is None) if row.against is None else gap == pytest.approx(10.0)
 
@@ -141,12 +143,13 @@ def test_means_are_over_settings_that_every_row_has() -> None:
 def test_what_is_missing_is_marked_and_never_a_number() -> None:
     experiment = EXPERIMENTS["table3"]
     tasks = [Task(row.specs[0], "clothing1m", "people") for row in experiment.rows]
-    table = compare(experiment, [cell(task, status="missing", note="needs Clothing1M") for task in tasks], SMALL)
+    cells = [cell(task, profile=PAPER, status="missing", note="needs Clothing1M") for task in tasks]
+    table = compare(replace(experiment, columns=experiment.columns[:1]), cells, PAPER)
     assert not table.is_measured and draw(table) == "" and claims(table) == []
     assert list(table.notes) == ["missing: needs Clothing1M"]
     ((_, rows),) = lines(table)
-    assert rows[0] == ["standard *", "68.9", "–", "–", "0"]
-    assert "needs Clothing1M" in render(table, SMALL, "")
+    assert rows[0] == ["standard *", "68.9", "–", "–", "–", "0"]
+    assert "needs Clothing1M" in render(table, PAPER, "")
 
 
 def test_the_table_says_paper_measured_difference() -> None:

@@ -90,7 +90,7 @@ def test_chained_flips_leave_fewer_labels_wrong() -> None:
 
 
 def test_people_have_their_own_noise_and_instances_theirs() -> None:
-    people = make_case(SMOKE.training["clothing1m"], "people", 0, None, validated=True)
+    people = make_case(SMOKE.training[HUMAN["worst"]], "people", 0, None, validated=True)
     assert people.noise_rate == pytest.approx(0.3, abs=0.02)
     pixels = make_case(DIGITS, "instance:0.4", 0, None, validated=True)
     assert pixels.noise_rate == pytest.approx(0.4, abs=0.06)

@@ -1,5 +1,8 @@
 """Columns of settings, and figures of their cells, that several tables of the paper share."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from eigenclean_lab.reproduce.profiles import BANKING, HUMAN
 from eigenclean_lab.reproduce.values import Column, Metric
 
@@ -18,6 +21,15 @@ def _columns(data: str, short: str, *rates: int) -> tuple[Column, ...]:
     return (*noise_columns(data, short, *rates), *noise_columns(data, short, 40, kind="asymmetric"))
 
 
+def on_fashion(columns: Iterable[Column], data: str) -> tuple[Column, ...]:
+    """The same noises on Fashion-MNIST, under its name.
+
+    >>> [column.name for column in on_fashion(noise_columns("cifar10", "C10", 20), "fashion")]
+    ['Fashion S20']
+    """
+    return tuple(replace(column, name=column.name.replace("C10", "Fashion"), data=data) for column in columns)
+
+
 TEN, HUNDRED = _columns("cifar10", "C10", 20, 50, 80), _columns("cifar100", "C100", 20, 50, 80)
 BOTH = (*TEN, *HUNDRED)
 TEXTS = _columns(BANKING, BANKING, 20, 50, 80)  # the paper has no numbers for them
@@ -28,6 +40,7 @@ FEATURE_DEPENDENT = (
     *noise_columns("cifar100", "C100", 20, 40, kind="instance"),
 )
 PEOPLE = tuple(Column(f"C10N {which}", data, "people") for which, data in HUMAN.items())  # not in the paper
+WORST = PEOPLE[-1:]
 CLOTHING = (Column("Clothing1M", "clothing1m", "people"),)
 WEB = (Column("mini-WebVision", "webvision", "people"),)
 EIGHTY, FORTY = TEN[2], TEN[3]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from eigenclean_lab.reproduce.columns import BEST, EIGHTY, F_FIRST, F_KEPT, FORTY, LAST, TEN
+from eigenclean_lab.reproduce.columns import BEST, EIGHTY, F_FIRST, F_KEPT, FORTY, LAST, TEN, on_fashion
 from eigenclean_lab.reproduce.profiles import IMAGES, LATE, SCRATCH, WHOLE
 from eigenclean_lab.reproduce.released_code import DEVIATIONS
 from eigenclean_lab.reproduce.values import Column, Experiment, MethodSpec, Metric, TableRow, method_spec
@@ -30,9 +30,6 @@ def _rounds() -> Experiment:
         for which, data in (("late", LATE), ("whole", WHOLE))
         for setting in first
     )
-    scratch = tuple(
-        replace(setting, name=setting.name.replace("C10", "Fashion"), data=SCRATCH) for setting in first
-    )
     rows = (
         TableRow("train accuracy", (method_spec("rounds", "train-accuracy"),),
             note="share of the given labels, wrong ones included, that the network predicts: how far it has "
@@ -56,7 +53,7 @@ def _rounds() -> Experiment:
         "rounds",
         "Selections while a network learns the wrong labels: F of the kept, epoch by epoch",
         rows,
-        (*first, *others, *scratch),
+        (*first, *others, *on_fashion(first, SCRATCH)),
         metrics,
         plot="curves",
         notes=(
@@ -108,7 +105,7 @@ def _discrepancies() -> Experiment:
         "discrepancies",
         "What each deviation of the released code, or sentence of the paper, does to the numbers",
         tuple(rows),
-        tuple(replace(column, data=IMAGES) for column in (TEN[1], EIGHTY, FORTY)),
+        on_fashion((TEN[1], EIGHTY, FORTY), IMAGES),
         (BEST, LAST, F_KEPT, F_FIRST),
         main=2,
         notes=("The difference is that to the row it belongs to.",),

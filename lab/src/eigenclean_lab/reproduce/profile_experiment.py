@@ -14,12 +14,15 @@ _AUGMENT = "augment"
 def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
     """The experiment with the columns for which the profile has data.
 
-    Where the profile has no separate images, its CIFAR-10 is images already, and cells of other tables are shared.
-    Where its trainings augment images already, they do so in rows that ask for augmentation, too.
+    Where the profile has no separate images, its CIFAR-10 is images already: what needs images takes that, and
+    shares cells with other tables. Where its trainings augment images already, they do so in rows that ask for
+    augmentation, too.
     """
     kinds = {spec.kind for row in experiment.rows for spec in row.specs}
     named = (
-        replace(column, data="cifar10") if column.data == IMAGES and not profile.has("train", IMAGES) else column
+        replace(column, name=column.name.replace("Fashion", "C10"), data="cifar10")
+        if column.data == IMAGES and not profile.has("train", IMAGES)
+        else column
         for column in experiment.columns
     )
     columns = tuple(column for column in named if all(profile.has(kind, column.data) for kind in kinds))

@@ -9,14 +9,14 @@ from typing import Any
 
 from eigenclean_lab.reproduce.profile import MAPS, Profile, ProfileData
 
-# Networks of two more kinds, for analyses that depend on them: a perceptron on features of a pretrained encoder,
-# and one that was trained until it has memorised errors.
-HEAD, LATE = "cifar10-head", "cifar10-late"
+# Data are named after what they are: nothing stands for other data under their name. Networks of more kinds, for
+# analyses that depend on them: one that was trained until it has memorised errors, and convolutions on images.
+LATE, FASHION = "cifar10-late", "fashion"
 WHOLE = "cifar10-whole"  # all of the pretrained network is trained, in the one profile that fine-tunes
 SCRATCH = "fashion-scratch"  # images that a network without pretraining learns, and then their errors
 BANKING = "banking77"  # texts, which the paper does not have: rows of their own, without numbers to compare with
 HUMAN = {which: f"cifar10n-{which}" for which in ("aggre", "rand1", "worst")}  # CIFAR-10 as people labelled it
-IMAGES = "cifar10-images"  # for methods that augment images, where a profile has only features for CIFAR-10
+IMAGES = "fashion-images"  # for methods that augment images, where a profile has only features for CIFAR-10
 # T-shirt for shirt, coat and pullover for each other, sneaker for ankle boot, shirt for dress: half of the classes,
 # one pair among them, as in the map for CIFAR-10.
 _FASHION_MAP = {6: 0, 2: 4, 4: 2, 9: 7, 3: 6}
@@ -51,6 +51,12 @@ _SCRATCH = ProfileData(
     epochs=70,
     samples=4000,
     optimiser={"fade": (30, 70)},
+)
+_FASHION_FEATURES = ProfileData(
+    **_FASHION,
+    description="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs",
+    epochs=8,
+    samples=12_000,
 )
 _TEXTS = "banking77, 7 500 questions of 77 intents as 384 features, a perceptron"
 _BANKING: dict[str, Any] = {
@@ -106,7 +112,7 @@ def _paper() -> Profile:
         {
             **{name: training[name] for name in ("cifar10", "cifar100")},
             BANKING: _BANKING_FEATURES,
-            HEAD: _HEADS[0],
+            FASHION: _FASHION_FEATURES,
             SCRATCH: _SCRATCH,
             LATE: replace(training["cifar10"], description="CIFAR-10, after all epochs", epochs=120),
         },
@@ -156,14 +162,9 @@ def _small() -> Profile:
             ),
         },
         {
-            "cifar10": ProfileData(
-                **_FASHION,
-                description="Fashion-MNIST, 12 000 images, a small CNN after 8 epochs",
-                epochs=8,
-                samples=12_000,
-            ),
-            HEAD: _HEADS[0],
+            "cifar10": _HEADS[0],
             LATE: _HEADS[1],
+            FASHION: _FASHION_FEATURES,
             SCRATCH: _SCRATCH,
             "cifar100": ProfileData(
                 **hundred,
@@ -177,13 +178,11 @@ def _small() -> Profile:
 
 
 def _people(cifar: Mapping[str, Any], images: str) -> dict[str, ProfileData]:
-    """CIFAR-10 with labels of people, under its own name and for the data whose noise is people's."""
-    human = {
-        which: ProfileData(**cifar, description=f"CIFAR-10N, {words}: {images}", people=which)
+    """CIFAR-10 with labels of people."""
+    return {
+        HUMAN[which]: ProfileData(**cifar, description=f"CIFAR-10N, {words}: {images}", people=which)
         for which, words in _PEOPLE.items()
     }
-    stand_ins = {"clothing1m": human["worst"], "webvision": human["rand1"]}
-    return {**{HUMAN[which]: data for which, data in human.items()}, **stand_ins}
 
 
 def _medium() -> Profile:
@@ -243,16 +242,14 @@ def _smoke() -> Profile:
         {
             "cifar10": few,
             "cifar100": few,
-            "clothing1m": known,
-            "webvision": known,
             IMAGES: few,
             BANKING: few,
             **dict.fromkeys(HUMAN.values(), known),
         },
         {
             "cifar10": few,
-            HEAD: few,
             LATE: replace(few, epochs=20),
+            FASHION: few,
             SCRATCH: few,
             "cifar100": few,
             BANKING: few,

@@ -62,8 +62,11 @@ class PaperSuite:
         )
 
     def request(self, cell: Cell) -> Cell:
-        """The cell as the present code would ask for it."""
-        return self.new_request(Task.from_dict(cell.task), cell.seed, cell.command)
+        """The cell as the present code would ask for it; nothing asks for data that the profile no longer has."""
+        task = Task.from_dict(cell.task)
+        if not self.context.profile.has(task.spec.kind, task.data):
+            return replace(cell, key="", code="", status="missing", figures={}, curves={})
+        return self.new_request(task, cell.seed, cell.command)
 
     def measure(self, request: Cell) -> Cell:
         """The requested cell, measured now."""

@@ -12,7 +12,7 @@ from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.pages.deviations import difference_table, list_of_deviations
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
-from eigenclean_lab.reproduce.pages.html_page import stand_ins
+from eigenclean_lab.reproduce.pages.html_page import data_descriptions
 from eigenclean_lab.reproduce.pages.means import means_table
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile import Profile
@@ -38,9 +38,10 @@ on fixed features, on two processors. Accuracies of both
 are not comparable with the paper's: other images, other networks, minutes instead of hours. So the difference to
 the paper's number is printed for the profile `paper` only. Rankings,
 the sign of differences between methods, and trends over the noise rate can be compared. Columns C10 and C100 are
-CIFAR-10 and CIFAR-100; the paper has no numbers for banking77, which is under its own name. Deviations are those
-over seeds. Rows `judge`, `j-coteaching`, `j-dividemix` and `probe` are methods of this project beside the paper's,
-and columns C10N are CIFAR-10 with the labels that people gave (CIFAR-10N).
+CIFAR-10 and CIFAR-100; the paper has no numbers for Fashion-MNIST and banking77, which have columns of their own.
+Nothing stands for data that cannot be had here, such as Clothing1M. Deviations are those over seeds. Rows `judge`,
+`j-coteaching`, `j-dividemix` and `probe` are methods of this project beside the paper's, and columns C10N are
+CIFAR-10 with the labels that people gave (CIFAR-10N).
 """
 _SHOWN = (PAPER, MEDIUM, SMALL)
 Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when called, which takes a second each
@@ -239,7 +240,7 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
 
 def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[str]:
     out = [f"## Profile `{profile.name}`", ""]
-    out += [f"* {name}: {description}" for name, description in stand_ins(table, profile)]
+    out += [f"* {name}: {description}" for name, description in data_descriptions(table, profile)]
     out += [""] if out[-1] else []
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
     figures[name] = partial(draw, table)

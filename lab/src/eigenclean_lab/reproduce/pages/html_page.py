@@ -40,7 +40,7 @@ def render(table: Table, profile: Profile, figure: str, *, as_released: bool = F
         "differences": list(differences(table)),
         "missing": table.notes,
         "rows": [row for row in table.experiment.rows if row.note],
-        "stand_ins": stand_ins(table, profile),
+        "data_descriptions": data_descriptions(table, profile),
         "commands": sorted({cell.command for cell in cells}),
         "codes": sorted({f"{cell.version} · {cell.code}" for cell in cells}),
         "figure": base64.b64encode(figure.encode()).decode() if figure else "",
@@ -49,8 +49,8 @@ def render(table: Table, profile: Profile, figure: str, *, as_released: bool = F
     return render_page("reproduce.html", facts, package="eigenclean_lab.reproduce", styles=_STYLES)
 
 
-def stand_ins(table: Table, profile: Profile) -> list[tuple[str, str]]:
-    """What stands for each data set of the paper here."""
+def data_descriptions(table: Table, profile: Profile) -> list[tuple[str, str]]:
+    """What the profile has of each data set, and the network that is trained on it."""
     names: dict[str, str] = {}
     for column in table.experiment.columns:
         for row in table.experiment.rows:

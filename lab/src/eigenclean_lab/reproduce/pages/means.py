@@ -44,7 +44,7 @@ def means_table(
     if not columns:
         return []
     rows = [row.name for row in next(iter(tables.values())).experiment.rows]
-    body = [f"| {row} | " + " | ".join(_cell(means, row, metrics, apart) for _, means, apart in columns) + " |"
+    body = [f"| {row} | " + " | ".join(_cell(means, row, metrics, others) for _, means, others in columns) + " |"
             for row in rows]  # fmt: skip
     head = " | ".join(name for name, _, _ in columns)
     return [f"| | {head} |", "|---" * (len(columns) + 1) + "|", *body, ""]
