@@ -143,6 +143,8 @@ def _kind(table: Table) -> str:
 
 def _fractions(table: Table, figure: "Figure") -> None:
     """Cosine with the eigenvector of the whole class, against the share that was looked at."""
+    from matplotlib.ticker import PercentFormatter
+
     (axes,) = _panels(figure, 1, 4.8, 3.0)
     for colour, column in zip(COLOURS, table.experiment.columns, strict=False):
         cells = measured_cells(table.cells[table.experiment.rows[0].name, column.name, "fraction"])
@@ -157,6 +159,7 @@ def _fractions(table: Table, figure: "Figure") -> None:
         value = table.experiment.paper["fraction.one_percent"]["subset", column_name].mean
         axes.plot(0.01, value, "D", color="#222222", markerfacecolor="none", label=f"{column_name}, paper")
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     axes.set_xlabel("share of each class")
     axes.set_ylabel("cosine with the eigenvector of all")
     axes.legend(frameon=False, loc="lower right")
