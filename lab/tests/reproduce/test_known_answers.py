@@ -14,7 +14,7 @@ from eigenclean.noise import NOISES
 from eigenclean.train import RECIPES
 from eigenclean_lab.reproduce import numbers
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
-from eigenclean_lab.reproduce.claims import Claim, claims
+from eigenclean_lab.reproduce.claims import Claim, claims, merged
 from eigenclean_lab.reproduce.compare import Entry, Table, compare, gaps, over_seeds, values
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines, number
 from eigenclean_lab.reproduce.profile_experiment import in_profile
@@ -86,8 +86,28 @@ def test_differences_between_rows_are_paired_by_seed() -> None:
 
 def test_the_first_metric_decides_about_a_ranking_and_the_others_are_reported() -> None:
     (claim,) = claims(toy_table())
-    assert claim == Claim("ours is better than theirs (accuracy)", (True,), "last epoch: 0 of 1; the paper: 1 of 1")
+    assert claim.sentence == "ours is better than theirs (accuracy)" and claim.holds_in == (True,)
+    assert (claim.by_other_metrics, claim.equal) == (("last epoch: 0 of 1",), 0)
+    assert claim.detail == "last epoch: 0 of 1; the paper: 1 of 1"
     assert claim.passed and claim.verdict == "holds"
+
+
+def test_equal_rows_are_no_success_and_are_counted() -> None:
+    shares = {
+        (OURS, S20): (0.7, 0.1),
+        (THEIRS, S20): (0.1, 0.7),
+        (OURS, S50): (0.5, 0.5),
+        (THEIRS, S50): (0.4, 0.5),
+    }
+    cells = [
+        cell(spec, setting, seed, best=best)
+        for (spec, setting), by_seed in shares.items()
+        for seed, best in enumerate(by_seed)
+    ]
+    (claim,) = claims(compare(TOY, cells, SMALL))  # in S20 the gaps are 60 and -60 points, whose mean is rounded
+    assert (claim.holds_in, claim.equal, claim.verdict) == ((False, True), 1, "in 1 of 2 settings, equal in 1")
+    (alone,) = claims(compare(TOY, cells[:4], SMALL))
+    assert (alone.verdict, merged([claim, alone])[0].equal) == ("does not hold, equal in 1", 2)
 
 
 def test_the_table_as_text() -> None:

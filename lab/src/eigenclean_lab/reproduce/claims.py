@@ -9,6 +9,7 @@ import numpy as np
 from eigenclean_lab.reproduce.compare import Table, gaps
 
 ONE_PERCENT, SENSITIVITY = 0.97, 0.05  # thresholds of the claims about subsets and about ζ
+_EQUAL = 1e-9  # accuracies of as many right predictions differ by less, whatever was rounded on the way
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,16 @@ class Claim:
         holds_in: for each setting that it concerns, whether it holds.
         detail: the numbers behind it.
         setting: the setting that it is about, where each has a claim of its own.
+        equal: in how many of the settings in which it does not hold both sides are equal.
+        by_other_metrics: in how many settings it holds by metrics that do not decide.
     """
 
     sentence: str
     holds_in: tuple[bool, ...]
     detail: str
     setting: str = ""
+    equal: int = 0
+    by_other_metrics: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -47,12 +52,14 @@ class Claim:
 
         >>> Claim("noise hurts", (True, False, True), "").verdict
         'in 2 of 3 settings'
+        >>> Claim("noise hurts", (True, False, True), "", equal=1).verdict
+        'in 2 of 3 settings, equal in 1'
         """
         if self.passed:
             return "holds"
-        return (
-            f"in {sum(self.holds_in)} of {len(self.holds_in)} settings" if any(self.holds_in) else "does not hold"
-        )
+        settings = f"{sum(self.holds_in)} of {len(self.holds_in)} settings"
+        equal = f", equal in {self.equal}" if self.equal else ""
+        return (f"in {settings}" if any(self.holds_in) else "does not hold") + equal
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -60,7 +67,7 @@ class Claim:
 
 
 def merged(stated: Iterable[Claim]) -> list[Claim]:
-    """Claims that say the same of several settings as one, without their numbers.
+    """Claims that say the same of several settings as one; the numbers of single settings are left out.
 
     >>> merged([Claim("noise hurts", (True,), "", "C10"), Claim("noise hurts", (False,), "", "C100")])[0].verdict
     'in 1 of 2 settings'
@@ -68,7 +75,12 @@ def merged(stated: Iterable[Claim]) -> list[Claim]:
     by_sentence: dict[str, Claim] = {}
     for claim in stated:
         known = by_sentence.get(claim.sentence, Claim(claim.sentence, (), ""))
-        by_sentence[claim.sentence] = replace(known, holds_in=known.holds_in + claim.holds_in)
+        by_sentence[claim.sentence] = replace(
+            known,
+            holds_in=known.holds_in + claim.holds_in,
+            equal=known.equal + claim.equal,
+            by_other_metrics=known.by_other_metrics + claim.by_other_metrics,
+        )
     return list(by_sentence.values())
 
 
@@ -86,16 +98,17 @@ def _ranking_claims(table: Table) -> list[Claim]:
         first, *more = measured.items()
         if not first[1]:
             continue
-        details = [
-            f"{metric.title}: {_count(gap.mean > 0 for gap in by_setting.values())}"
+        by_other_metrics = tuple(
+            f"{metric.title}: {_count(gap.mean > _EQUAL for gap in by_setting.values())}"
             for metric, by_setting in more
             if by_setting
-        ]
+        )
         printed = [gap.paper > 0 for gap in first[1].values() if gap.paper is not None]
-        details += [f"the paper: {_count(printed)}"] if printed else []
-        holds_in = tuple(gap.mean > 0 for gap in first[1].values())
+        detail = "; ".join([*by_other_metrics, *([f"the paper: {_count(printed)}"] if printed else [])])
+        holds_in = tuple(gap.mean > _EQUAL for gap in first[1].values())
+        equal = sum(abs(gap.mean) <= _EQUAL for gap in first[1].values())
         sentence = f"{better} is better than {other} ({first[0].title})"
-        results.append(Claim(sentence, holds_in, "; ".join(details)))
+        results.append(Claim(sentence, holds_in, detail, equal=equal, by_other_metrics=by_other_metrics))
     return results
 
 

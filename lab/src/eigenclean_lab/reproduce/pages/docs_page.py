@@ -54,8 +54,9 @@ _CLAIMS = """
 In how many settings each sentence of the paper holds, of those that were measured in a profile; the numbers are on
 the page of each table. Where a sentence does not hold, that is what was measured here, with the data and networks
 that the page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
-noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them. With
-one seed, a difference of a point or two may be chance.
+noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them. Two
+methods are mostly *equal* because that epoch comes before the first selection. With one seed, a difference of a
+point or two may be chance.
 """
 _MEANS = """## What to use now
 
@@ -143,7 +144,9 @@ def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[st
         }
         for sentence in dict.fromkeys(name for of_profile in by_profile.values() for name in of_profile):
             verdicts = [
-                _mark_count(of_profile[sentence]) if sentence in of_profile else NOTHING
+                "; ".join([_mark_count(of_profile[sentence]), *of_profile[sentence].by_other_metrics])
+                if sentence in of_profile
+                else NOTHING
                 for of_profile in by_profile.values()
             ]
             rows.append(f"| [{experiment}]({FOLDER}/{experiment}.md) | {sentence} | {' | '.join(verdicts)} |")
