@@ -397,6 +397,16 @@ def test_the_front_page_merges_settings_and_shows_the_first_and_the_last_round(t
     assert f"| {sentence} | in all 2 settings | – |" in docs_pages(tmp_path)[0]["paper.md"]
 
 
+def test_the_front_page_shows_semi_supervised_methods_in_settings_of_table1(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["table2"]
+    best = {"C10 S80": 0.6, "C10 S90": 0.2}  # table 1 has no symmetric 90 %
+    shown = replace(experiment, columns=tuple(column for column in experiment.columns if column.name in best))
+    cells = cells_with(shown, lambda row, column, seed: {"highest": best[column], "last_ten": 0.5}, seeds=1)
+    paper_store(tmp_path, SMALL).write(cells)
+    front = docs_pages(tmp_path)[0]["paper.md"]
+    assert "| | `small` C10 (1) |" in front and "| dividemix | **60.0** / **50.0** |" in front
+
+
 def test_figures_of_tables_that_are_not_measured_any_more_are_removed(tmp_path: Path) -> None:
     task = Task(EXPERIMENTS["table4"].rows[0].specs[0], "cifar10", "symmetric:0.5")
     paper_store(tmp_path, SMALL).write([cell(task, mean=0.25, deviation=0.1)])

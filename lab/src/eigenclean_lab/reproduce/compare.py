@@ -1,6 +1,6 @@
 """The paper's numbers beside the measured ones: means over seeds, differences, and which of two rows is better."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -78,6 +78,11 @@ class Table:
         """The measured mean."""
         entry = self.entries.get((row, column, figure))
         return None if entry is None or entry.measured is None else entry.measured.mean
+
+    def in_columns(self, names: Collection[str]) -> "Table":
+        """The table with only the columns of these names."""
+        columns = tuple(column for column in self.experiment.columns if column.name in names)
+        return replace(self, experiment=replace(self.experiment, columns=columns))
 
     def paired(self, rows: Sequence[str], column: str, figure: str) -> list[float] | None:
         """The measured means of these rows over the seeds that all of them have; None if there is no such seed."""
