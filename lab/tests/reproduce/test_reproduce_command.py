@@ -28,6 +28,7 @@ def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["table1", "--seeds", "0"], "seeds must be 1 or more"),
         (["table1", "--processes", "0"], "processes must be 1 or more"),
         (["table1", "--data", "nowhere"], "no folder nowhere"),
+        (["theorem1", "--profile", "medium"], "the profile medium has no data for theorem1; take small or paper"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -7,12 +7,13 @@ from eigenclean.train import recipe
 from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profiles import IMAGES
 from eigenclean_lab.reproduce.values import Column, Experiment, MethodSpec, TableRow
+from eigenclean_lab.theory.run import PROFILES as GRIDS
 
 _AUGMENT = "augment"
 
 
 def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
-    """The experiment with the columns for which the profile has data.
+    """The experiment with the columns for which the profile has data, or a grid of settings to simulate.
 
     Where the profile has no separate images, its CIFAR-10 is images already: what needs images takes that, and
     shares cells with other tables. Where its trainings augment images already, they do so in rows that ask for
@@ -25,8 +26,13 @@ def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
         else column
         for column in experiment.columns
     )
-    columns = tuple(column for column in named if all(profile.has(kind, column.data) for kind in kinds))
+    columns = tuple(column for column in named if all(_can_measure(profile, kind, column.data) for kind in kinds))
     return replace(experiment, columns=columns, rows=_rows(experiment.rows, columns, profile))
+
+
+def _can_measure(profile: Profile, kind: str, data: str) -> bool:
+    """Whether the profile has the data; for a theorem, which is simulated, whether it has a grid of settings."""
+    return profile.name in GRIDS if kind == "theory" else profile.has(kind, data)
 
 
 def _rows(rows: Sequence[TableRow], columns: Sequence[Column], profile: Profile) -> tuple[TableRow, ...]:
