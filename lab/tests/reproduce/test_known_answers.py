@@ -107,7 +107,7 @@ def test_equal_rows_are_no_success_and_are_counted() -> None:
     (claim,) = claims(compare(TOY, cells, SMALL))  # in S20 the gaps are 60 and -60 points, whose mean is rounded
     assert (claim.holds_in, claim.equal, claim.verdict) == ((False, True), 1, "in 1 of 2 settings, equal in 1")
     (alone,) = claims(compare(TOY, cells[:4], SMALL))
-    assert (alone.verdict, merged([claim, alone])[0].equal) == ("does not hold, equal in 1", 2)
+    assert (alone.verdict, merged([claim, alone])[0].equal) == ("both are equal", 2)
 
 
 def test_the_table_as_text() -> None:
@@ -209,7 +209,12 @@ def test_a_number_has_the_digits_of_its_metric() -> None:
 
 @pytest.mark.parametrize(
     ("holds", "verdict"),
-    [((True, True), "holds"), ((False, True), "in 1 of 2 settings"), ((False,), "does not hold")],
+    [
+        ((True, True), "holds"),
+        ((False, True), "in 1 of 2 settings"),
+        ((False, False), "in none of 2 settings"),
+        ((False,), "does not hold"),
+    ],
 )
 def test_a_claim_says_where_it_holds(holds: tuple[bool, ...], verdict: str) -> None:
     claim = Claim("noise hurts", holds, "numbers")

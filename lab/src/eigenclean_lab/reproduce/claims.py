@@ -54,12 +54,17 @@ class Claim:
         'in 2 of 3 settings'
         >>> Claim("noise hurts", (True, False, True), "", equal=1).verdict
         'in 2 of 3 settings, equal in 1'
+        >>> Claim("noise hurts", (False,), "", equal=1).verdict
+        'both are equal'
+        >>> Claim("noise hurts", (False, False), "").verdict
+        'in none of 2 settings'
         """
         if self.passed:
             return "holds"
-        settings = f"{sum(self.holds_in)} of {len(self.holds_in)} settings"
+        if len(self.holds_in) == 1:
+            return "both are equal" if self.equal else "does not hold"
         equal = f", equal in {self.equal}" if self.equal else ""
-        return (f"in {settings}" if any(self.holds_in) else "does not hold") + equal
+        return f"in {sum(self.holds_in) or 'none'} of {len(self.holds_in)} settings{equal}"
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -220,6 +225,9 @@ def _while_it_learns_errors(table: Table) -> list[Claim]:
             sentence = "as the network learns the errors, F of the small loss falls, and FINE's does not"
             detail = _pairs(list(begin), [f"{first:.3f} to {last:.3f}" for first, last in known])
             results.append(Claim(sentence, (late_loss < loss and late_fine >= fine,), detail, column.name))
+            sentence = "when the network has learned the errors, FINE's F is above that of the small loss"
+            detail = f"{late_fine:.3f} and {late_loss:.3f}"
+            results.append(Claim(sentence, (late_fine > late_loss,), detail, column.name))
     return results
 
 

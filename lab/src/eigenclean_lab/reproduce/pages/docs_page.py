@@ -229,7 +229,9 @@ def _mark(claim: Claim) -> str:
 def _mark_count(claim: Claim) -> str:
     """The outcome, with the number of settings where there are several."""
     many = len(claim.holds_in) > 1
-    return f"in all {len(claim.holds_in)} settings" if many and claim.passed else _mark(claim)
+    if not (many and claim.passed):
+        return _mark(claim)
+    return "in both settings" if len(claim.holds_in) == 2 else f"in all {len(claim.holds_in)} settings"
 
 
 def _count_seeds(cells: Sequence[Cell]) -> str:
