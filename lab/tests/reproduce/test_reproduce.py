@@ -24,6 +24,7 @@ from eigenclean_lab.reproduce.released_code import (
     DEVIATIONS,
     NOT_IMPLEMENTED,
     REDRAWN,
+    TEST_SELECTION,
     released_deviations,
     task_in,
     with_deviations,
@@ -230,7 +231,11 @@ def test_as_released_leaves_other_methods_alone() -> None:
     for name in RECIPES:
         deviations = released_deviations(recipe(name))
         by_fine = name == "fine" or name.startswith("f-") or name.endswith("+fine")
-        assert bool(set(deviations) - {CHAINED}) == by_fine
+        assert bool(set(deviations) - {CHAINED}) == (by_fine or name in ("gce", "sce", "elr"))
+    assert TEST_SELECTION not in released_deviations(recipe("fine"))  # there noisy validation samples choose
+    assert [name for name in released_deviations(recipe("elr")) if name != CHAINED] == [TEST_SELECTION]
+    of_dividemix = released_deviations(recipe("f-dividemix"))
+    assert set(of_dividemix) == {"any-posterior", "long-warm-up"}  # one noisy data set, images as they are
     assert all(DEVIATIONS[name].family == "released" for name in released_deviations(recipe("fine")))
     changed = runner.as_released(EXPERIMENTS["table1"])
     assert [len(row.specs[0].emulate) > 1 for row in changed.rows] == [False] * 7 + [True] * 2 + [False] * 3

@@ -46,7 +46,7 @@ def test_a_theorem_runs_saves_shows_and_is_not_run_again(
     arguments = ["reproduce", "theorem2", "--profile", "smoke", "--out", str(tmp_path)]
     assert run(arguments) == 0
     shown = capsys.readouterr().out
-    assert "the corrected bound is never broken" in shown and "does not hold" not in shown
+    assert "as corrected here, is never broken" in shown and "does not hold" not in shown
     assert (tmp_path / "pages" / "theorem2_smoke.html").exists() and (
         tmp_path / "pages" / "theorem2_smoke.svg"
     ).exists()

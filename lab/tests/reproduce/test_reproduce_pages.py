@@ -11,53 +11,23 @@ import pytest
 from eigenclean.cli.app import run
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import claims
-from eigenclean_lab.reproduce.columns import BEST, LAST
-from eigenclean_lab.reproduce.compare import Table, compare, gaps
+from eigenclean_lab.reproduce.compare import compare
 from eigenclean_lab.reproduce.pages.deviations import difference_table
 from eigenclean_lab.reproduce.pages.docs_page import AGE, docs_pages, write_docs_pages
 from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
+from eigenclean_lab.reproduce.pages.overview import overview
 from eigenclean_lab.reproduce.pages.plot import draw
-from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.released_code import CHAINED, DEVIATIONS
-from eigenclean_lab.reproduce.suite import paper_store, task_key, task_record
+from eigenclean_lab.reproduce.suite import paper_store, task_key
 from eigenclean_lab.reproduce.values import Experiment, Task
 from eigenclean_lab.store import Cell
+from lab.tests.reproduce.made_up_cells import RISING, cell, cells_with, shifts
 
 ROOT = Path(__file__).parents[3]
-
-
-def cell(task: Task, seed: int = 0, **figures: Any) -> Cell:
-    profile: Profile = figures.pop("profile", SMALL)
-    status, note, curves = figures.pop("status", "measured"), figures.pop("note", ""), figures.pop("curves", {})
-    key = task_key(task, profile, seed)
-    return Cell(task_record(task, profile), seed, key, "code", status, note, figures, curves, command="how")
-
-
-def cells_with(experiment: Experiment, value: Any, seeds: int = 2) -> list[Cell]:
-    """Cells with whatever ``value(row, column, seed)`` description their figures are."""
-    return [
-        cell(Task(spec, column.data, column.noise), seed, **value(row.name, column.name, seed))
-        for seed in range(seeds)
-        for column in experiment.columns
-        for row in experiment.rows
-        for spec in row.specs
-    ]
-
-
-def shifts(first: dict[str, float], second: float) -> Table:
-    experiment = EXPERIMENTS["table4"]
-    figures = {"1st eigenvector": first, "2nd eigenvector": dict.fromkeys(first, second)}
-    cells = cells_with(
-        experiment, lambda row, column, seed: {"mean": figures[row][column] + 0.01 * seed, "deviation": 0.1}
-    )
-    return compare(experiment, cells, SMALL)
-
-
-RISING = {"C10 S20": 0.1, "C10 S50": 0.2, "C10 S80": 0.3}
 
 
 def test_means_deviations_and_differences() -> None:
@@ -118,7 +88,7 @@ def test_rows_are_compared_over_the_seeds_that_all_of_them_have() -> None:
 def test_means_are_over_settings_that_every_row_has() -> None:
     best = {"C10 S20": 0.5, "C10 S50": 0.7, "C10 S80": 0.2, "C10N worst": 0.9}
     bonus = {"fine": 0.02, "probe": -0.1}
-    experiment = EXPERIMENTS["table1"]
+    experiment = in_profile(EXPERIMENTS["table1"], SMALL)
     cells = cells_with(
         experiment,
         lambda row, column, seed: (
@@ -128,16 +98,44 @@ def test_means_are_over_settings_that_every_row_has() -> None:
         ),
     )
     table = compare(experiment, cells, SMALL)
-    means = means_by_data(table, (BEST, LAST))
+    means = means_by_data(table)
     assert {data: count for data, (count, _) in means.items()} == {"C10": 2, "C10N": 1}  # CRUST has no S80
     assert means["C10"][1]["fine"] == pytest.approx([62.0, 45.0])
-    head, _, *rows = means_table({"small": table}, (BEST, LAST))
+    head, _, *rows = means_table({"small": table})
     assert head == "| | `small` C10 (2) | `small` C10N (1) |"
     assert "| fine | **62.0** / **45.0** | **92.0** / **45.0** |" in rows
     assert "| probe | 50.0 / **45.0** | 80.0 / **45.0** |" in rows
-    assert means_table({"small": compare(experiment, [], SMALL)}, (BEST, LAST)) == []
-    rows = means_table({"small": table}, (BEST,), {"small": ("fine",)})  # it has other inputs, and leads nothing
-    assert "| fine | 62.0 † | 92.0 † |" in rows and "| standard | **60.0** | **90.0** |" in rows
+    assert means_table({"small": compare(experiment, [], SMALL)}) == []
+    # With other inputs on C10, it leads nothing there.
+    rows = means_table({"small": table}, {("small", "C10"): ("fine",)})
+    assert "| fine | 62.0 / 45.0 † | **92.0** / **45.0** |" in rows
+    assert "| standard | **60.0** / **45.0** | 90.0 / **45.0** |" in rows
+
+
+def test_an_overview_compares_methods_over_the_seeds_that_all_have() -> None:
+    experiment = in_profile(EXPERIMENTS["table1"], MEDIUM)
+    bonus = {"fine": 0.02, "probe": 0.3}
+    cells = cells_with(
+        experiment,
+        lambda row, column, seed: (
+            {"best": 0.5 + bonus.get(row, 0) + 0.1 * seed, "last": 0.4, "profile": MEDIUM}
+            if (
+                (column, row) in {("C10 S20", "fine"), ("C10 S20", "standard"), ("C10 S20", "probe")}
+                and (row, seed) != ("standard", 1)
+            )
+            or column == "Fashion S50"
+            else {"status": "missing", "profile": MEDIUM}
+        ),
+    )
+    sentence, _, head, _, *rows = overview(compare(experiment, cells, MEDIUM), MEDIUM)
+    assert sentence.startswith("Accuracy, after the slash last epoch") and "† has other inputs" in sentence
+    assert head == "| | C10 S20 | Fashion S50 |"  # the others were not measured
+    assert "| fine | **52.0** / **40.0** | 57.0 / **40.0** |" in rows  # C10 without the seed that standard lacks
+    assert "| standard | 50.0 / **40.0** | 55.0 / **40.0** |" in rows
+    assert "| probe | 80.0 / 40.0 † | **85.0** / **40.0** |" in rows  # on Fashion-MNIST it has the same pixels
+    assert "| crust | – | 55.0 / **40.0** |" in rows
+    assert overview(compare(experiment, [], MEDIUM), MEDIUM) == []
+    assert overview(shifts(RISING, 0.5), SMALL) == []  # no methods to compare
 
 
 def test_what_is_missing_is_marked_and_never_a_number() -> None:
@@ -160,113 +158,6 @@ def test_the_table_says_paper_measured_difference() -> None:
     theirs = replace(table, entries=entries, is_papers=True)  # with the paper's data and network
     assert header(theirs)[1:4] == [("perturbation", "paper"), ("", "measured"), ("", "diff")]
     assert next(lines(theirs))[1][0][:4] == ["1st eigenvector", "0.015 ± 0.009", "0.105 ± 0.007", "+0.090"]
-
-
-# Claims: each can fail.
-
-
-def passed(table: Table) -> list[bool]:
-    return [claim.passed for claim in claims(table)]
-
-
-def test_perturbation() -> None:
-    assert passed(shifts(RISING, 0.5)) == [True, True]
-    assert passed(shifts(RISING, 0.25)) == [False, True]
-    assert passed(shifts({**RISING, "C10 S80": 0.1}, 0.5)) == [True, False]
-
-
-def test_fractions() -> None:
-    experiment = EXPERIMENTS["fig3d"]
-
-    def figures(large: float) -> Any:
-        return lambda row, column, seed: {"one_percent": 0.9, "one_percent_large": large, "one_percent_worst": 0.9}
-
-    assert passed(compare(experiment, cells_with(experiment, figures(0.98)), SMALL)) == [True, True]
-    assert passed(compare(experiment, cells_with(experiment, figures(0.96)), SMALL)) == [False, False]
-    small = cells_with(experiment, lambda row, column, seed: {"one_percent": 0.9})
-    assert passed(compare(experiment, small, SMALL)) == []  # nothing is promised for small classes
-
-
-@pytest.mark.parametrize(("fine", "expected"), [(0.9, True), (0.75, False), (0.5, False)])
-def test_detectors(fine: float, expected: bool) -> None:
-    experiment = EXPERIMENTS["fig5"]
-    values = {
-        "fine": fine,
-        "fine, one or two": 0.85,
-        "mcd": 0.7,
-        "mcd, mixture": 0.6,
-        "small-loss": 0.8,
-        "judge": 0.95,
-        "judge, in sample": 0.95,
-    }
-    table = compare(experiment, cells_with(experiment, lambda row, column, seed: {"f": values[row]}), SMALL)
-    result = claims(table)
-    assert [claim.passed for claim in result if "MCD" in claim.sentence] == [expected] * 15
-    order = next(claim for claim in result if claim.sentence.startswith("fine is better than mcd"))
-    assert order.passed == (fine > 0.7)
-
-
-def test_mean_vector_and_threshold() -> None:
-    five, seven = EXPERIMENTS["table5"], EXPERIMENTS["table7"]
-    for gap, expected in ((0.1, True), (-0.1, False)):
-        cells = cells_with(
-            five, lambda row, column, seed, gap=gap: {"f": 0.5 + gap * (row == "eigen"), "best": 0.5}
-        )
-        assert passed(compare(five, cells, SMALL))[:3] == [expected] * 3
-    for span, expected in ((0.04, True), (0.06, False)):
-        cells = cells_with(
-            seven, lambda row, column, seed, span=span: {"f": 0.5 + span * (row == "0.60"), "best": 0.5}
-        )
-        assert passed(compare(seven, cells, SMALL)) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("fine", "loss", "expected"),
-    [(0.1, -0.1, [True, True]), (-0.1, -0.2, [False, True]), (0.1, 0.1, [False, False])],
-)
-def test_eigenvectors_withstand_errors_that_losses_learn(fine: float, loss: float, expected: list[bool]) -> None:
-    experiment, change = in_profile(EXPERIMENTS["rounds"], SMALL), {"fine": fine, "small-loss": loss}
-    cells = cells_with(experiment, lambda row, column, seed: {"epoch_1": 0.5, "last": 0.5 + change.get(row, 0.4)})
-    assert passed(compare(experiment, cells, SMALL)) == expected * len(experiment.columns)
-    without_losses = [each for each in cells if each.task["method"] != "small-loss"]
-    assert passed(compare(experiment, without_losses, SMALL)) == []
-
-
-def test_theorems() -> None:
-    for broken, expected in ((0, True), (2, False)):
-        experiment = EXPERIMENTS["theorem2"]
-        names = ("precision_printed", "precision_corrected", "recall_printed", "recall_corrected")
-        figures = {f"{name}_violated": broken for name in names}
-        task = Task(experiment.rows[0].specs[0], "none", "none")
-        assert passed(compare(experiment, [cell(task, 0, **figures)], SMALL)) == [expected]
-
-
-def test_an_order_is_counted_setting_by_setting_and_paired_by_seed() -> None:
-    experiment = EXPERIMENTS["table8"]
-    worse = {"C10 I20"}
-
-    def figures(row: str, column: str, seed: int) -> dict[str, float]:
-        lead = (-0.02 if column in worse else 0.02) * (row == "fine")
-        return {"best": 0.5 + 0.2 * seed + lead, "last": 0.4 + 0.2 * seed + abs(lead)}
-
-    table = compare(experiment, cells_with(experiment, figures), SMALL)
-    (claim,) = claims(table)
-    assert claim.holds_in == (False, True, True, True, True, True) and not claim.passed
-    assert claim.verdict == "in 5 of 6 settings"
-    assert claim.detail == "last epoch: 6 of 6; the paper: 3 of 4"
-    gap = gaps(table, "fine", "cores2", experiment.metrics[0])["C10 I20"]
-    assert gap.mean == pytest.approx(-2.0)
-    assert gap.deviation == pytest.approx(0.0)  # what seeds share, 20 points here, is no part of it
-    assert gap.paper == pytest.approx(0.34)
-
-
-def test_an_order_needs_both_rows_with_the_same_seed() -> None:
-    experiment = EXPERIMENTS["table8"]
-    cells = [
-        cell(Task(row.specs[0], "cifar10", "instance:0.2"), seed, best=0.5)
-        for seed, row in enumerate(experiment.rows)
-    ]
-    assert claims(compare(experiment, cells, SMALL)) == []
 
 
 # Figures and pages.
@@ -336,14 +227,10 @@ def test_the_documentation_is_in_step_with_the_results() -> None:
 def test_every_committed_cell_says_how_to_get_it_again() -> None:
     cells = paper_store(ROOT / "results", SMALL).read()
     assert cells
-    for cell in cells:
-        assert cell.status == "measured" and cell.command.startswith("eigenclean reproduce ")
-        assert (
-            cell.code
-            and cell.version
-            and cell.date
-            and (cell.facts.get("noise_hash") or cell.task["kind"] == "theory")
-        )
+    for known in cells:
+        assert known.status == "measured" and known.command.startswith("eigenclean reproduce ")
+        assert known.code and known.version and known.date
+        assert known.facts.get("noise_hash") or known.task["kind"] == "theory"
 
 
 def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Path) -> None:
@@ -361,9 +248,9 @@ def test_the_page_of_the_documentation_shows_only_what_was_measured(tmp_path: Pa
     assert f"{AGE} 3 of the 3 cells were of an earlier version of the code**" in text
     assert "5 cells of this table are not measured yet." in text
     assert "| accuracy, difference | C10 I20 |" in text and "| fine − cores2 | +5.0 (+0.3) |" in text
-    assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 1 of 1 |" in text
-    row = "| [table8](paper/table8.md) | fine is better than cores2 (accuracy) | – | holds; last epoch: 0 of 1 |"
-    assert row in pages["paper.md"]
+    assert "| fine is better than cores2 (accuracy) | holds | last epoch: 0 of 1; the paper: 3 of 4 |" in text
+    sentence = "fine is better than cores2 (accuracy) | 3 of 4 | – | holds in C10 I20; last epoch: 0 of 1 |"
+    assert f"| [table8](paper/table8.md) | {sentence}" in pages["paper.md"]
     assert list(figures) == ["paper_table4.svg", "paper_table8.svg", "paper_fig3c.svg"]
 
 
@@ -390,21 +277,23 @@ def test_the_front_page_merges_settings_and_shows_the_first_and_the_last_round(t
     paper_store(tmp_path, MEDIUM).write(cells)
     front = docs_pages(tmp_path)[0]["paper.md"]
     sentence = "as the network learns the errors, F of the small loss falls, and FINE's does not"
-    assert f"| [rounds](paper/rounds.md) | {sentence} | in 1 of 2 settings | – |" in front
+    assert f"| [rounds](paper/rounds.md) | {sentence} | – | in 1 of 2 settings | – |" in front  # not the paper's
     assert "| | C10 S50 | C10 S80 |" in front and "| fine | 0.600 → 0.800 | 0.600 → 0.400 |" in front
+    assert "keeping all labels in C10 S50, and below that of keeping all in C10 S80." in front
+    assert "keeps nearly all of them in the end (every setting)" in front
     assert "16 of profile `medium` (one seed, 0.0 hours)." in front
     last["C10 S80"] = 0.7
     paper_store(tmp_path, MEDIUM).write(
         [replace(each, figures=figures(_row(rounds, each), _column(rounds, each), 0)) for each in cells]
     )
-    assert f"| {sentence} | in both settings | – |" in docs_pages(tmp_path)[0]["paper.md"]
+    assert f"| {sentence} | – | in both settings | – |" in docs_pages(tmp_path)[0]["paper.md"]
 
 
 def test_the_front_page_shows_semi_supervised_methods_in_settings_of_table1(tmp_path: Path) -> None:
     experiment = EXPERIMENTS["table2"]
     best = {"C10 S80": 0.6, "C10 S90": 0.2}  # table 1 has no symmetric 90 %
     shown = replace(experiment, columns=tuple(column for column in experiment.columns if column.name in best))
-    cells = cells_with(shown, lambda row, column, seed: {"highest": best[column], "last_ten": 0.5}, seeds=1)
+    cells = cells_with(shown, lambda row, column, seed: {"highest": best[column], "last": 0.5}, seeds=1)
     paper_store(tmp_path, SMALL).write(cells)
     front = docs_pages(tmp_path)[0]["paper.md"]
     assert "| | `small` C10 (1) |" in front and "| dividemix | **60.0** / **50.0** |" in front

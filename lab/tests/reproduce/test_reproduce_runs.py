@@ -15,7 +15,7 @@ from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
 from eigenclean.features import encoder_maps
 from eigenclean.metrics import detection_quality
-from eigenclean.train import RobustClassifier
+from eigenclean.train import RobustClassifier, recipe
 from eigenclean_lab.reproduce import runner
 from eigenclean_lab.reproduce.context import Context, cache_folder
 from eigenclean_lab.reproduce.data import make_case
@@ -156,6 +156,26 @@ def test_a_training_has_best_last_and_curves() -> None:
     assert 0.4 < figures["noise_rate"] < 0.5 and cell.facts["noise_hash"]
     again = measured(FINE_50, 0, HERE, "how")
     assert {**again.figures, "seconds": 0} == {**figures, "seconds": 0}
+
+
+def test_figures_are_those_of_the_networks_after_a_restart() -> None:
+    def record(epoch: int, test: float, kept: float = 1.0, selected: bool = False) -> dict[str, Any]:
+        f = 0.7 if kept == 1 else 0.9 - epoch / 100
+        known = {"f": f, "precision": f, "recall": f}
+        return {"epoch": epoch, "test_accuracy": test, "kept_fraction": kept, "selected": selected, **known}
+
+    history = [
+        record(1, 0.9, selected=True),
+        record(2, 0.8, 0.5, selected=True),
+        record(3, 0.4),
+        record(4, 0.6, 0.6),
+    ]
+    figures = training.training_figures(history, best_epoch=3, restart=3)
+    assert (figures["best"], figures["highest"], figures["last"], figures["last_ten"]) == (0.4, 0.6, 0.6, 0.5)
+    assert figures["f_first"] == pytest.approx(0.88)  # what the warm-up watched was not selected
+    assert training.training_figures(history, best_epoch=3, restart=3, by_test=True)["best"] == 0.6
+    assert training.training_figures(history, best_epoch=1, restart=1)["highest"] == 0.9
+    assert training.restart_epoch(recipe("longremix", epochs=20)) == 21
 
 
 def emulating(*names: str, task: Task = FINE_50) -> Task:

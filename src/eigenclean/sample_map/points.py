@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenclean.arrays import Array, Float64s, Ints, row_chunks
 from eigenclean.sample_map.projection import PrincipalAxes, to_unit_square
+from eigenclean.seeds import tagged_generator
 
 MAX_POINTS = 100_000  # on a map: at most 0.7 megabytes for up to 256 classes, 0.8 for more
 MAX_STREAMED = 10_000  # where features are read from files again, because these rows are all in memory
@@ -28,7 +29,7 @@ def choose_rows(n: int, leading: Ints, most: int = MAX_POINTS) -> tuple[Ints, in
     if n <= most:
         others = np.setdiff1d(np.arange(n), leading)
     else:  # drawing does not need memory for all rows
-        sample = np.random.default_rng(0).choice(n, min(n, most + len(leading)), replace=False)
+        sample = tagged_generator(0, "sample map").choice(n, min(n, most + len(leading)), replace=False)
         others = np.sort(sample[~np.isin(sample, leading)][: most - len(leading)])
     return np.concatenate([leading, others]), len(leading)
 
@@ -40,7 +41,7 @@ def place_rows(fetch: Callable[[Ints], Array], rows: Ints, width: int) -> tuple[
     projected on them, a chunk at a time.
     """
     fitted = min(_FITTED, max(2, _FITTED_BYTES // (4 * max(1, width))))
-    sample = rows if len(rows) <= fitted else np.random.default_rng(0).choice(rows, fitted, replace=False)
+    sample = rows if len(rows) <= fitted else tagged_generator(0, "map axes").choice(rows, fitted, replace=False)
     axes = PrincipalAxes.fit(fetch(np.sort(sample)))
     points = np.empty((len(rows), 2))
     for chunk in row_chunks(len(rows), 8 * max(1, width), _CHUNK_BYTES):

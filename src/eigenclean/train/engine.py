@@ -53,7 +53,7 @@ class Engine:
         network_states: the networks in training, each with its optimiser, loss and selection.
         history: one record per epoch.
         verdicts: the last verdict of each network, when its selector has made one.
-        best: the networks of the epoch with the highest validation accuracy.
+        best: the networks of the epoch with the highest validation accuracy since the last restart.
         lowest: the networks with the lowest validation loss, if the loss of a later stage is estimated from them.
         evaluation_pools: the validation and test samples, by the prefix of their names in the history.
     """
@@ -181,6 +181,7 @@ class Engine:
         previous = self._networks_with(self.lowest.weights)
         if plan.stage.restart and plan.epoch > 1:
             self.reset_networks(plan)
+            self.best = BestEpoch()  # the networks before the restart were a means: they are not the result
         self.prepare_stage(plan)
         for state, net in zip(self.network_states, previous, strict=True):
             if plan.epoch > 1 and state.loss.needs:
@@ -191,9 +192,7 @@ class Engine:
         """Give the loss what it wants to know from the best network so far; without validation, from this one."""
         needs = state.loss.needs_before(plan.epoch)
         if needs:
-            began_after = plan.epoch - plan.epochs_since_restart
-            weights = self.best.weights if (self.best.epoch or 0) > began_after else []
-            net = self._networks_with(weights)[self.network_states.index(state)]
+            net = self._networks_with(self.best.weights)[self.network_states.index(state)]
             state.loss.refresh(collect_evidence(net, self.pool, needs))
 
     def _networks_with(self, weights: Sequence[Mapping[str, Tensor]]) -> list[nn.Module]:

@@ -15,6 +15,7 @@ from eigenclean.detect.cuts import FixedCut
 from eigenclean.errors import InvalidOption
 from eigenclean.metrics import score_verdict
 from eigenclean.noise import corrupt
+from tests.detect.baselines.slow_crust import slow_row_sums
 
 X, Y = (np.asarray(array) for array in load_digits(return_X_y=True))
 NOISY = corrupt(Y, "symmetric", 0.2, random_state=1)
@@ -97,23 +98,6 @@ def test_of_medoids_membership_says_little_and_the_score_much() -> None:
     # What the paper's argument is: the heavy medoids are right.
     heavy = fitted.coreset_weight_ >= 10
     assert RIGHT[fitted.coreset_[heavy]].mean() > 0.98 > RIGHT[fitted.coreset_].mean()
-
-
-def slow_row_sums(logits: Array, codes: Array, fraction: float) -> tuple[set[int], Float64s]:
-    """The released choice: in each class the largest sums of D_max − D, and the mean similarity of each row."""
-    chosen: set[int] = set()
-    scores = np.empty(len(codes))
-    for k in np.unique(codes):
-        rows = np.flatnonzero(codes == k)
-        table = softmax(logits[rows], axis=1) - np.eye(logits.shape[1])[k]
-        apart = [[float(np.sqrt(((a - b) ** 2).sum())) for b in table] for a in table]
-        largest = max(map(max, apart))
-        sums = [sum(largest - distance for distance in row) for row in apart]
-        chosen |= {
-            int(rows[j]) for j in sorted(range(len(rows)), key=lambda j: -sums[j])[: int(fraction * len(rows))]
-        }
-        scores[rows] = [1 - sum(row) / len(row) / 2**0.5 for row in apart]
-    return chosen, scores
 
 
 @pytest.mark.parametrize("fraction", [0.5, 0.2])

@@ -70,6 +70,19 @@ def test_slow_loop(k_cc: int, k_outlier: int, zeta: float, metric: Any) -> None:
     assert ((verdict.score > 0) & (verdict.score < 1)).all()
 
 
+def test_the_default_compares_rows_as_they_are() -> None:
+    X, y, _, _ = noisy_digits()
+    rng = np.random.default_rng(1)
+    # Of different lengths, so that cosines have other neighbours.
+    X = (X + rng.normal(0, 1e-3, X.shape)) * rng.uniform(0.5, 2.0, (len(X), 1))
+    fitted = TopoFilter().fit(X, y)
+    inside, kept = slow_topofilter(X, y, 4, 32, 0.5, "euclidean")
+    np.testing.assert_array_equal(fitted.in_component_, inside)
+    np.testing.assert_array_equal(~fitted.judge(X, y).flagged, kept)
+    by_cosine = slow_topofilter(X, y, 4, 32, 0.5, "cosine")
+    assert (by_cosine[0] != inside).any() and (by_cosine[1] != kept).any()
+
+
 def test_components() -> None:
     near = np.array([[1], [2], [1], [4], [3], [4]])
     codes = np.array([0, 0, 0, 0, 1, 1])

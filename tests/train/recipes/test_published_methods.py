@@ -181,6 +181,16 @@ def test_forward_takes_the_network_of_the_lowest_validation_loss(pool: Pool, pla
     assert not np.allclose(matrix, estimate_transition(seen[-1][1]), atol=1e-4)
 
 
+def test_the_networks_before_a_restart_are_never_the_result(pool: Pool, plain_net: Make) -> None:
+    learning, at_rest = Optimiser(lr=0.05), Optimiser(lr=1e-9)
+    stages = (Stage(3, optimiser=learning), Stage(3, optimiser=at_rest, restart=True))
+    engine = Engine(Recipe("mine", stages), plain_net, pool, validation=pool, device="cpu")
+    engine.fit()
+    accuracies = [record["val_accuracy"] for record in engine.history]
+    assert max(accuracies[:3]) > max(accuracies[3:])
+    assert engine.best.epoch == 6 and engine.best.accuracy == accuracies[5]  # of equal ones, the last
+
+
 # Truncated GCE: the weights come from the best network so far, before epochs 40, 50, ...
 
 
@@ -218,3 +228,18 @@ def test_the_full_forget_rate_of_co_teaching_is_reached_after_39_steps() -> None
     select: Any = recipe("co-teaching", preset="cifar10", forget_rate=0.45).stages[0].select
     for step in range(60):
         assert select.dropped_fraction(step + 1) == pytest.approx(0.45 * min(step, 39) / 39)
+
+
+def test_the_full_forget_rate_is_reached_in_the_first_third_of_a_short_training() -> None:
+    for name in ("co-teaching", "co-teaching+"):
+        chosen = recipe(name, preset="finetune", forget_rate=0.45)
+        select: Any = chosen.stages[0].select
+        assert select.dropped_fraction(1) == 0 and select.dropped_fraction(chosen.epochs // 3) == 0.45
+
+
+def test_relatives_of_dividemix_have_its_warm_up_loss() -> None:
+    for name in ("dividemix", "longremix", "dst"):
+        for chosen in (recipe(name, preset="cifar10-asymmetric"), recipe(name, warm_up_loss="confidence-penalty")):
+            losses = {stage.loss.name for stage in chosen.stages if stage.warm_up}
+            assert losses == {"confidence-penalty"}, name
+        assert {stage.loss.name for stage in recipe(name, preset="cifar10").stages} == {"cross-entropy"}

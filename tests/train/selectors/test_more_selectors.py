@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
 from eigenclean.arrays import Bools, Float64s, Ints
 from eigenclean.errors import InvalidOption
@@ -29,6 +30,7 @@ from eigenclean.train.selectors import (
     make_selector,
     selector_from_dict,
 )
+from tests.detect.baselines.slow_crust import slow_row_sums
 
 
 def logits_for(labels: Ints, wrong: Bools, sure: float = 4.0) -> Float64s:
@@ -216,6 +218,18 @@ def test_crust_keeps_half_of_each_class_and_mostly_the_clean_ones(case: tuple[Ev
     assert not released.keep[wrong].any() and (released.weight[released.keep] == 1).all()
     wide = Crust(radius=9.0, coreset="facility-location").select(evidence, 1, None, {})
     assert len(set(wide.weight[wide.keep].tolist())) == 1
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.3])
+def test_crust_picks_what_a_slow_loop_picks(fraction: float) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, 400, p=[0.4, 0.25, 0.2, 0.1, 0.05])
+    logits = rng.normal(0, 2, (400, 5)) + 2 * np.eye(5)[np.where(rng.random(400) < 0.3, 0, labels)]
+    evidence = Evidence(np.arange(400), labels, probabilities=softmax(logits, axis=1))
+    selection = Crust(fraction).select(evidence, 1, None, {})
+    picked, _ = slow_row_sums(logits, labels, fraction)
+    assert set(np.flatnonzero(selection.keep).tolist()) == picked
+    assert np.array_equal(selection.weight, selection.keep.astype(float))
 
 
 def test_large_classes_are_divided(monkeypatch: pytest.MonkeyPatch, case: tuple[Evidence, Bools]) -> None:

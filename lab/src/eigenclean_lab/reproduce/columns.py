@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from eigenclean_lab.reproduce.profiles import BANKING, HUMAN
+from eigenclean_lab.reproduce.profiles import BANKING, HUMAN, SCRATCH
 from eigenclean_lab.reproduce.values import Column, Metric
 
 
@@ -44,6 +44,7 @@ WORST = PEOPLE[-1:]
 CLOTHING = (Column("Clothing1M", "clothing1m", "people"),)
 WEB = (Column("mini-WebVision", "webvision", "people"),)
 EIGHTY, FORTY = TEN[2], TEN[3]
+FROM_SCRATCH = on_fashion((TEN[1], EIGHTY, FORTY), SCRATCH)  # not in the paper: a second network that learns errors
 
 BEST = Metric("train.best", "accuracy", 100.0, 1)
 LAST = Metric("train.last", "last epoch", 100.0, 1)

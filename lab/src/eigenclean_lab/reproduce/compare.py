@@ -182,11 +182,13 @@ class Gap:
         mean: over the seeds that both rows have.
         deviation: over the same; None for one seed.
         paper: the same difference in the paper; None where it has no number for one of them.
+        lowest: with the seed that has the smallest difference; None for one seed.
     """
 
     mean: float
     deviation: float | None
     paper: float | None
+    lowest: float | None = None
 
 
 def gaps(table: Table, better: str, other: str, metric: Metric) -> dict[str, Gap]:
@@ -200,6 +202,9 @@ def gaps(table: Table, better: str, other: str, metric: Metric) -> dict[str, Gap
             pair = [printed[row, column].mean for row in (better, other) if (row, column) in printed]
             measured = over_seeds(differences)
             differences_by_setting[column] = Gap(
-                measured.mean, measured.deviation, pair[0] - pair[1] if len(pair) == 2 else None
+                measured.mean,
+                measured.deviation,
+                pair[0] - pair[1] if len(pair) == 2 else None,
+                min(differences) if len(differences) > 1 else None,
             )
     return differences_by_setting

@@ -57,8 +57,8 @@ def _rounds() -> Experiment:
         metrics,
         plot="curves",
         notes=(
-            "Not a table of the paper: it shows why its methods select as they do. The network is trained on all "
-            "labels as given; each method judges them after each epoch, and the training uses nothing of that.",
+            "Not a table of the paper. The network is trained on all labels as given; each method judges them "
+            "after each epoch, and the training uses nothing of that.",
         ),
     )
 
@@ -108,5 +108,5 @@ def _discrepancies() -> Experiment:
         on_fashion((TEN[1], EIGHTY, FORTY), IMAGES),
         (BEST, LAST, F_KEPT, F_FIRST),
         main=2,
-        notes=("The difference is that to the row it belongs to.",),
+        notes=("Differences are to the same method without the deviation, over the seeds that both have.",),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eigenclean.train import recipe
+from eigenclean_lab.reproduce.columns import LAST, LAST_TEN
 from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profiles import IMAGES
 from eigenclean_lab.reproduce.values import Column, Experiment, MethodSpec, TableRow
@@ -17,7 +18,8 @@ def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
 
     Where the profile has no separate images, its CIFAR-10 is images already: what needs images takes that, and
     shares cells with other tables. Where its trainings augment images already, they do so in rows that ask for
-    augmentation, too.
+    augmentation, too. Where a training has ten epochs and not hundreds, its last one is shown, not the mean of the
+    last ten.
     """
     kinds = {spec.kind for row in experiment.rows for spec in row.specs}
     named = (
@@ -27,7 +29,10 @@ def in_profile(experiment: Experiment, profile: Profile) -> Experiment:
         for column in experiment.columns
     )
     columns = tuple(column for column in named if all(_can_measure(profile, kind, column.data) for kind in kinds))
-    return replace(experiment, columns=columns, rows=_rows(experiment.rows, columns, profile))
+    metrics = tuple(
+        LAST if metric == LAST_TEN and not profile.is_papers else metric for metric in experiment.metrics
+    )
+    return replace(experiment, columns=columns, rows=_rows(experiment.rows, columns, profile), metrics=metrics)
 
 
 def _can_measure(profile: Profile, kind: str, data: str) -> bool:

@@ -94,7 +94,7 @@ def _paper() -> Profile:
             "WebVision (and imagenet/ inside) in the folder webvision of the data, and timm", "webvision",
         ),
     }  # fmt: skip
-    training[BANKING] = _BANKING_TRAINING
+    training |= {BANKING: _BANKING_TRAINING, SCRATCH: _SCRATCH}
     training |= {
         name: replace(
             training["cifar10"],
@@ -165,7 +165,6 @@ def _small() -> Profile:
             "cifar10": _HEADS[0],
             LATE: _HEADS[1],
             FASHION: _FASHION_FEATURES,
-            SCRATCH: _SCRATCH,
             "cifar100": ProfileData(
                 **hundred,
                 description=f"{many}, the hidden layer of a perceptron after 8 epochs",
@@ -215,7 +214,7 @@ def _medium() -> Profile:
         "images and a pretrained network that learns the classes, then the errors: one to ten minutes of a "
         "processor for a training",
         1,
-        {"cifar10": trained, **_people({**last, "epochs": 10}, f"{blocks}, 10 epochs")},
+        {"cifar10": trained, **_people({**last, "epochs": 10}, f"{blocks}, 10 epochs"), SCRATCH: _SCRATCH},
         {
             "cifar10": ProfileData(**last, **constant, description=f"CIFAR-10, {blocks}, {after}"),
             WHOLE: ProfileData(**whole, **constant, description=f"CIFAR-10, {images}, all fine-tuned, {after}"),
@@ -243,6 +242,7 @@ def _smoke() -> Profile:
             "cifar10": few,
             "cifar100": few,
             IMAGES: few,
+            SCRATCH: few,
             BANKING: few,
             **dict.fromkeys(HUMAN.values(), known),
         },

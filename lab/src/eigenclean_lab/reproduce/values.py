@@ -108,7 +108,8 @@ class Experiment:
         metrics: the figures shown of each cell.
         paper: the paper's numbers, by metric, then by row and column.
         plot: how it is drawn: "dots", "rates", "curves", "fractions", "planes", "theory".
-        rankings: pairs of rows of which the paper says that the first is better.
+        rankings: pairs of rows of which the first is expected to be better.
+        own_rankings: those among them that the paper does not compare.
         main: how many of the metrics, from the first on, are drawn and decide about rankings.
         notes: sentences below the table.
     """
@@ -121,6 +122,7 @@ class Experiment:
     paper: Mapping[str, Mapping[Place, Number]] = field(default_factory=dict, hash=False)
     plot: Literal["dots", "rates", "curves", "fractions", "planes", "theory"] = "dots"
     rankings: tuple[Place, ...] = ()
+    own_rankings: tuple[Place, ...] = ()
     main: int = 1
     notes: tuple[str, ...] = ()
 

@@ -78,10 +78,14 @@ def dividemix(
     ComponentSpec('mixmatch', lambda_u=150.0)
     """
     settings = resolve_preset(preset, DIVIDEMIX_PRESETS, warm_up=warm_up, epochs=epochs, refresh=refresh)
-    warm_up_loss = warm_up_loss or ("confidence-penalty" if preset in _PENALISED else "cross-entropy")
     warm_up_subset, subset = for_preset(_SUBSETS, preset, (None, None))
     stages = (
-        Stage(settings.warm_up, loss=ComponentSpec(warm_up_loss), warm_up=True, subset_size=warm_up_subset),
+        Stage(
+            settings.warm_up,
+            loss=warm_up_component(preset, warm_up_loss),
+            warm_up=True,
+            subset_size=warm_up_subset,
+        ),
         Stage(
             settings.epochs - settings.warm_up,
             small_losses(threshold, window),
@@ -92,6 +96,11 @@ def dividemix(
         ),
     )
     return recipe_of("dividemix", settings, stages, networks=2)
+
+
+def warm_up_component(preset: str, name: str | None) -> ComponentSpec:
+    """The loss of the warm-up: that of this name, or the preset's."""
+    return ComponentSpec(name or ("confidence-penalty" if preset in _PENALISED else "cross-entropy"))
 
 
 def small_losses(threshold: float, window: int = 1) -> Selector:

@@ -6,7 +6,7 @@ from typing import Any
 from eigenclean.train.presets import resolve_preset
 from eigenclean.train.recipe import Recipe, Stage
 from eigenclean.train.recipes.builders import recipe_of
-from eigenclean.train.recipes.dividemix import DIVIDEMIX_PRESETS, half_batches, mixmatch
+from eigenclean.train.recipes.dividemix import DIVIDEMIX_PRESETS, half_batches, mixmatch, warm_up_component
 from eigenclean.train.selectors import Guided, Persistent
 
 
@@ -16,6 +16,7 @@ def longremix(
     threshold: float = 0.5,
     window: int = 5,
     average: int = 1,
+    warm_up_loss: str | None = None,
     warm_up: int | None = None,
     epochs: int | None = None,
 ) -> Recipe:
@@ -27,6 +28,7 @@ def longremix(
         threshold: labels are found clean when the posterior is above it.
         window: consecutive divisions in which a label must be found clean.
         average: divisions whose losses are averaged; 5 at 90 % noise.
+        warm_up_loss: "confidence-penalty" for asymmetric noise.
         warm_up: epochs before the first division, of each stage.
         epochs: of each stage.
 
@@ -34,6 +36,7 @@ def longremix(
     [False, False, True, False]
     """
     settings = resolve_preset(preset, DIVIDEMIX_PRESETS, warm_up=warm_up, epochs=epochs)
+    loss = warm_up_component(preset, warm_up_loss)
     first, rest = settings.warm_up, settings.epochs - settings.warm_up
     small_loss: dict[str, Any] = {
         "name": "small-loss",
@@ -48,9 +51,9 @@ def longremix(
     warm_up_optimiser = dataclasses.replace(settings.optimiser, milestones=(), fade=None)
     mixmatch_optimiser = dataclasses.replace(half_batches(preset, settings), milestones=(), fade=None)
     stages = (
-        Stage(first, dataclasses.replace(persistent, watch=True), warm_up=True, optimiser=warm_up_optimiser),
+        Stage(first, dataclasses.replace(persistent, watch=True), loss, warm_up=True, optimiser=warm_up_optimiser),
         Stage(rest, persistent, step=mixmatch(preset, lambda_u), optimiser=mixmatch_optimiser),
-        Stage(first, warm_up=True, restart=True),
+        Stage(first, loss=loss, warm_up=True, restart=True),
         Stage(
             rest,
             Guided(**small_loss),

@@ -41,7 +41,8 @@ def measure_training(task: Task, seed: int, context: Context) -> Measured:
     # Only long trainings have checkpoints to resume from.
     runs = None if context.runs is None or REDRAWN in task.spec.emulate else context.runs
     model = _fitted(chosen, data, case, seed, context, callbacks, runs)
-    figures = _figures(model.history_, model.best_epoch_, by_test=TEST_SELECTION in task.spec.emulate)
+    by_test = TEST_SELECTION in task.spec.emulate
+    figures = training_figures(model.history_, model.best_epoch_, restart_epoch(chosen), by_test=by_test)
     if case.noise_rate is not None:
         figures["noise_rate"] = case.noise_rate
     if case.imagenet is not None:
@@ -83,22 +84,47 @@ def _fitted(
     )
 
 
-def _figures(history: Sequence[Mapping[str, Any]], best_epoch: int, *, by_test: bool) -> dict[str, float]:
-    accuracies = [record["test_accuracy"] for record in history]
-    highest = int(np.argmax(accuracies))
-    best, last = history[highest if by_test else best_epoch - 1], history[-1]
+def restart_epoch(chosen: Recipe) -> int:
+    """The epoch in which fresh networks begin for the last time: those before it are a means, and not the result.
+
+    >>> from eigenclean.train import recipe
+    >>> restart_epoch(recipe("fine")), restart_epoch(recipe("forward", epochs=30))
+    (1, 31)
+    """
+    begins = np.cumsum([1, *(stage.epochs for stage in chosen.stages[:-1])])
+    return int(
+        max(begin for begin, stage in zip(begins, chosen.stages, strict=True) if begin == 1 or stage.restart)
+    )
+
+
+def training_figures(
+    history: Sequence[Mapping[str, Any]], best_epoch: int, restart: int, *, by_test: bool = False
+) -> dict[str, float]:
+    """Figures of a training from the records of its epochs.
+
+    Args:
+        history: a record for each epoch.
+        best_epoch: the one chosen on validation samples.
+        restart: the epoch from which on networks are the result of the method.
+        by_test: whether the best epoch is chosen on the test samples instead.
+    """
+    result = history[restart - 1 :]
+    highest = max(result, key=lambda record: float(record["test_accuracy"]))
+    best, last = highest if by_test else history[best_epoch - 1], history[-1]
     figures = {
         "best": best["test_accuracy"],
         "best_epoch": best["epoch"],
         "last": last["test_accuracy"],
-        "highest": accuracies[highest],
-        "last_ten": float(np.mean(accuracies[-10:])),
+        "highest": highest["test_accuracy"],
+        "last_ten": float(np.mean([record["test_accuracy"] for record in result[-10:]])),
         "kept": last["kept_fraction"],
     }
     if "test_accuracy_top5" in best:
         figures["best_top5"] = best["test_accuracy_top5"]
     if "f" in last:
-        first = next((record for record in history if record["selected"]), last)
+        # A selector that only watches in the warm-up keeps all.
+        selections = (record for record in history if record["selected"] and record["kept_fraction"] < 1)
+        first = next(selections, last)
         figures |= {"f": last["f"], "precision": last["precision"], "recall": last["recall"], "f_first": first["f"]}
     return {name: float(value) for name, value in figures.items()}
 

@@ -9,18 +9,24 @@ from eigenclean_lab.reproduce.values import Column, Metric
 _DIFFERENCES = """## What the released code does differently
 
 The authors' released code deviates from their paper, and the printed text from the code. What each deviation alone
-changes in the profile `medium`: test accuracy, and behind the slash F of the kept labels, against the same method
-without it ([discrepancies](paper/discrepancies.md)).
+changes in the profile `medium`: test accuracy, and after the slash F of the kept labels, against the same method
+without it and with the same seed ([discrepancies](paper/discrepancies.md)).
 """
 _LEFT_OUT = """
 ## Deviations that can be measured
 
-`--as-released` applies all deviations of the released code that concern a recipe; `reproduce discrepancies`
-measures each alone. Not implemented, and why:
+`--as-released` applies those deviations of the released code that concern a recipe; `reproduce discrepancies`
+measures each alone. Not among them:
 """
 
 
 def difference_table(table: Table) -> list[str]:
+    """A section about what each deviation changes; none while nothing is measured."""
+    lines = differences_by_deviation(table)
+    return [_DIFFERENCES, *lines] if lines else []
+
+
+def differences_by_deviation(table: Table) -> list[str]:
     """Lines of Markdown: what each deviation changes, setting by setting; none while nothing is measured."""
     columns = table.experiment.columns
     rows = []
@@ -35,7 +41,7 @@ def difference_table(table: Table) -> list[str]:
         return []
     names = " | ".join(column.name for column in columns)
     head = [f"| Deviation | On | {names} |", "|---|---" + "|---" * len(columns) + "|"]
-    return [_DIFFERENCES, *head, *rows, ""]
+    return [*head, *rows, ""]
 
 
 def list_of_deviations() -> list[str]:

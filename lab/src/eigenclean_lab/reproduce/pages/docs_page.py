@@ -7,41 +7,41 @@ from pathlib import Path
 from eigenclean.files import write_text
 from eigenclean_lab.reproduce.catalogue import EXPERIMENTS
 from eigenclean_lab.reproduce.claims import Claim, claims, merged
-from eigenclean_lab.reproduce.columns import BEST, HIGHEST, LAST, LAST_TEN
 from eigenclean_lab.reproduce.compare import Table, compare
 from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.pages.deviations import difference_table, list_of_deviations
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import data_descriptions
-from eigenclean_lab.reproduce.pages.means import means_table
+from eigenclean_lab.reproduce.pages.means import data_of, means_table, rows_with_own_inputs
+from eigenclean_lab.reproduce.pages.overview import ends_in_words, first_to_last, overview
 from eigenclean_lab.reproduce.pages.plot import draw
 from eigenclean_lab.reproduce.profile import Profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, PROFILES, SMALL
-from eigenclean_lab.reproduce.recipes import PROBE
 from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
 from eigenclean_lab.reproduce.values import Experiment
 from eigenclean_lab.store import Cell
 
 _HEAD = """# The executable paper
 
-Every table, figure and theorem of *FINE Samples for Learning with Noisy Labels* (Kim, Ko, Cho, Choi, Yun; NeurIPS
-2021) is a command here: `eigenclean reproduce table1` runs its cells, prints the paper's numbers beside the
-measured ones, and writes a page with the figure. [How to run them](howto/reproduce.md). This page is generated from
-the files `results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files is a cell with its
-command, seed, noise hash, code version and numbers. No number here was typed by hand, and what was not measured is
-not here.
+Every table, figure and theorem of *FINE Samples for Learning with Noisy Labels* (Kim, Ko, Cho, Choi, Yun;
+NeurIPS 2021) is a command here: `eigenclean reproduce table1` runs its cells, prints the paper's numbers beside
+the measured ones, and writes a page with the figure. [How to run them](howto/reproduce.md). This page is
+generated from the files `results/reproduce_*.jsonl` by `eigenclean reproduce docs`; every line of those files
+is a cell with its command, seed, noise hash, code version and numbers. No number here was typed by hand, and
+what was not measured is not here.
 
-**Profiles.** `paper` takes the paper's data, networks and epochs and needs a GPU. `medium` fine-tunes a pretrained
-network on 4 000 images of CIFAR-10, its last five blocks: like the paper's networks, and unlike heads on fixed
-features, it learns the classes first and then all errors. `small` is real data with small networks, most of them
-on fixed features, on two processors. Accuracies of both
-are not comparable with the paper's: other images, other networks, minutes instead of hours. So the difference to
-the paper's number is printed for the profile `paper` only. Rankings,
-the sign of differences between methods, and trends over the noise rate can be compared. Columns C10 and C100 are
-CIFAR-10 and CIFAR-100; the paper has no numbers for Fashion-MNIST and banking77, which have columns of their own.
-Nothing stands for data that cannot be had here, such as Clothing1M. Deviations are those over seeds. Rows `judge`,
-`j-coteaching`, `j-dividemix` and `probe` are methods of this project beside the paper's, and columns C10N are
-CIFAR-10 with the labels that people gave (CIFAR-10N).
+**Profiles.** `paper` takes the paper's data, networks and epochs and needs a GPU. `medium` fine-tunes the last
+five blocks of a pretrained network on 4 000 images of CIFAR-10, and tests it on 1 000: like the paper's
+networks, it learns its features from the noisy labels, the classes first and then all errors. Its second
+network is a small CNN that learns 4 000 images of Fashion-MNIST from scratch, and then their errors. `small` is
+real data with small networks, most of them on fixed features, on two processors. Accuracies of both are not
+comparable with the paper's: other images, other networks, minutes instead of hours. So the difference to the
+paper's number is printed for the profile `paper` only. Rankings, the sign of differences between methods, and
+trends over the noise rate can be compared. Columns C10 and C100 are CIFAR-10 and CIFAR-100; the paper has no
+numbers for Fashion-MNIST and banking77, which have columns of their own. Nothing stands for data that cannot be
+had here, such as Clothing1M. ± is the standard deviation over seeds. Rows `judge`, `j-coteaching`,
+`j-dividemix` and `probe` are methods of this project beside the paper's, and columns C10N are CIFAR-10 with the
+labels that people gave (CIFAR-10N).
 """
 _SHOWN = (PAPER, MEDIUM, SMALL)
 Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when called, which takes a second each
@@ -51,30 +51,35 @@ AGE = "**When this page was written,"  # the beginning of the one line that depe
 _CLAIMS = """
 ## What holds, and what does not
 
-In how many settings each sentence of the paper holds, of those that were measured in a profile; the numbers are on
-the page of each table. Where a sentence does not hold, that is what was measured here, with the data and networks
-that the page names. *Accuracy* is that of the epoch that does best on held-out samples, whose labels are as
-noisy, and *last epoch* that at the end, when a method that does not withstand wrong labels has learned them. Two
-methods are mostly *equal* because that epoch comes before the first selection. With one seed, a difference of a
-point or two may be chance.
+In how many of the measured settings of a profile each sentence holds, and in how many that the paper prints;
+the numbers are on the page of each table. Sentences without an entry under *paper* are not the paper's.
+*Accuracy* is that of the epoch with the best accuracy on held-out samples, whose labels are as noisy; *last
+epoch* is that after the last one. Where two methods are *equal*, the chosen epoch usually precedes the first
+selection. Means over seeds decide; *with every seed* counts, among the settings that have several seeds, those
+in which the sentence holds with each of them. With one seed, a difference of a point or two may be chance.
 """
 _MEANS = """## What to use now
 
-Mean test accuracy over the settings of [table1](paper/table1.md) in which every row was measured, by profile and
-data, with the number of settings in brackets: that of the epoch that does best on held-out samples, whose labels
-are as noisy, and behind the slash that of the last epoch. The highest are bold; a dagger marks a row whose inputs
-are others than those of the rest of its column, so that it is not compared.
+Mean test accuracy over the settings of [table1](paper/table1.md) in which every row was measured, by profile
+and data, with the number of settings in brackets: that of the epoch with the best accuracy on held-out samples,
+whose labels are as noisy, and after the slash that of the last epoch. The highest are bold; † marks a row with
+different inputs, which is not comparable with the rest of its column.
 """
-_SEMI_SUPERVISED = """Semi-supervised methods ([table2](paper/table2.md)) in settings of table 1, with two networks,
-which take several times as long. Their best epoch is chosen on the test samples, as published; behind the slash is
-the mean of the last ten epochs.
+_SEMI_SUPERVISED = """
+Semi-supervised methods ([table2](paper/table2.md)) in settings of table 1. They train two networks and take
+several times as long. Their best epoch is chosen on the test samples, as published; after the slash is the last
+epoch.
 """
+_DIFFERENCES = (
+    "Differences of runs with the same seed, with their deviation over the seeds; in brackets those of the paper.\n"
+)
+_ALL_NUMBERS = "All numbers: the paper's, ours with their deviation, further figures, seeds"
 _REASONS = """## Why: what is kept while a network learns the errors
 
-A network is trained on all labels as given; each method judges them after each epoch ([rounds](paper/rounds.md),
-profile `medium`). F of the kept labels after the first and after the last epoch; *train accuracy* is the share of
-the given labels, wrong ones included, that the network predicts. Where it comes to predict them all, small losses
-say nothing any more.
+A network is trained on all labels as given; each method judges them after each epoch
+([rounds](paper/rounds.md), profile `medium`). F of the kept labels after the first and after the last epoch;
+*train accuracy* is the share of the given labels, wrong ones included, that the network predicts. Once it
+predicts all of them, its losses carry no information about errors.
 """
 
 
@@ -89,9 +94,9 @@ def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
         lines_of_claims = []
         for name, of_profile in stated.items():
             own_claims = of_profile[experiment.name] = claims(tables[name])
-            head = [f"Claims in the profile `{name}`:", ""] if own_claims else []
+            head = [f"In the profile `{name}`:", ""] if own_claims else []
             lines_of_claims += [*head, *_claims_table(own_claims)]
-        text = "\n".join([*_section(tables, figures), *lines_of_claims])
+        text = "\n".join(_section(tables, figures, lines_of_claims))
         sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
     rounds, deviations = (
         compare(EXPERIMENTS[name], cells[MEDIUM.name], MEDIUM) for name in ("rounds", "discrepancies")
@@ -137,7 +142,7 @@ def _claims_table(stated: Sequence[Claim]) -> list[str]:
     if not stated:
         return []
     rows = [f"| {claim.text} | {_mark(claim)} | {claim.detail} |" for claim in stated]
-    return ["| The paper's sentence | Here | Numbers |", "|---|---|---|", *rows, ""]
+    return ["| Sentence | Here | Numbers |", "|---|---|---|", *rows, ""]
 
 
 def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[str]:
@@ -150,25 +155,31 @@ def _front_table(stated: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[st
         }
         for sentence in dict.fromkeys(name for of_profile in by_profile.values() for name in of_profile):
             verdicts = [
-                "; ".join([_mark_count(of_profile[sentence]), *of_profile[sentence].by_other_metrics])
-                if sentence in of_profile
-                else NOTHING
+                _outcome(of_profile[sentence]) if sentence in of_profile else NOTHING
                 for of_profile in by_profile.values()
             ]
-            rows.append(f"| [{experiment}]({FOLDER}/{experiment}.md) | {sentence} | {' | '.join(verdicts)} |")
+            printed = next(claims[sentence].in_paper for claims in by_profile.values() if sentence in claims)
+            cells = [f"[{experiment}]({FOLDER}/{experiment}.md)", sentence, printed or NOTHING, *verdicts]
+            rows.append(f"| {' | '.join(cells)} |")
     profiles = " | ".join(f"`{profile}`" for profile in stated)
-    return [f"| | The paper's sentence | {profiles} |", "|---|---" + "|---" * len(stated) + "|", *rows, ""]
+    return [f"| | Sentence | paper | {profiles} |", "|---|---|---" + "|---" * len(stated) + "|", *rows, ""]
+
+
+def _outcome(claim: Claim) -> str:
+    """In how many settings it holds: by the mean, with every seed, and by other metrics."""
+    return "; ".join(filter(None, (_mark_count(claim), claim.with_every_seed, *claim.by_other_metrics)))
 
 
 def _means(selection: Mapping[str, Table], semi_supervised: Mapping[str, Table]) -> list[str]:
     """What to use: means over the settings of tables 1 and 2."""
-    # Where the profile names separate features for it, the probe learns from those, not from the others' inputs.
-    uneven = {name: (PROBE,) for name in selection if PROFILES[name].data("train", "cifar10").vectors is not None}
-    first = means_table(selection, (BEST, LAST), uneven)
+    uneven = {
+        (name, data_of(column)): rows_with_own_inputs(PROFILES[name], column)
+        for name, table in selection.items()
+        for column in table.experiment.columns
+    }
+    first = means_table(selection, uneven)
     settings = {column.name for column in EXPERIMENTS["table1"].columns}
-    second = means_table(
-        {name: table.in_columns(settings) for name, table in semi_supervised.items()}, (HIGHEST, LAST_TEN)
-    )
+    second = means_table({name: table.in_columns(settings) for name, table in semi_supervised.items()})
     return [
         *([_MEANS, *first, *_notes(EXPERIMENTS["table1"])] if first else []),
         *([_SEMI_SUPERVISED, *second, *_notes(EXPERIMENTS["table2"])] if second else []),
@@ -190,21 +201,8 @@ def _counts(cells: dict[str, list[Cell]]) -> list[str]:
 
 def _reasons(rounds: Table) -> list[str]:
     """What methods would keep at the beginning and at the end, while a network learns the errors."""
-    ends = ("rounds.epoch_1", "rounds.last")
-    columns = [
-        column.name
-        for column in rounds.experiment.columns
-        if all(rounds.value(row.name, column.name, ends[0]) is not None for row in rounds.experiment.rows)
-    ]
-    if not columns:
-        return []
-    rows = [
-        f"| {row.name} | "
-        + " | ".join(" → ".join(f"{rounds.value(row.name, name, end):.3f}" for end in ends) for name in columns)
-        + " |"
-        for row in rounds.experiment.rows
-    ]
-    return [_REASONS, "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|", *rows, ""]
+    lines = first_to_last(rounds)
+    return [_REASONS, *lines, *ends_in_words(rounds)] if lines else []
 
 
 def _age(cells: dict[str, list[Cell]]) -> list[str]:
@@ -229,6 +227,8 @@ def _mark(claim: Claim) -> str:
 def _mark_count(claim: Claim) -> str:
     """The outcome, with the number of settings where there are several."""
     many = len(claim.holds_in) > 1
+    if not many and claim.settings:
+        return f"{_mark(claim)} in {claim.settings[0]}"
     if not (many and claim.passed):
         return _mark(claim)
     return "in both settings" if len(claim.holds_in) == 2 else f"in all {len(claim.holds_in)} settings"
@@ -239,7 +239,7 @@ def _count_seeds(cells: Sequence[Cell]) -> str:
     return "one seed" if number == 1 else f"up to {number} seeds"
 
 
-def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
+def _section(tables: dict[str, Table], figures: Figures, lines_of_claims: Sequence[str]) -> list[str]:
     experiment = tables[SMALL.name].experiment
     origin = (
         f"One page of [the executable paper](../{FRONT}): `eigenclean reproduce {experiment.name}` measures it."
@@ -248,6 +248,7 @@ def _section(tables: dict[str, Table], figures: Figures) -> list[str]:
     measured = [profile for profile in _SHOWN if tables[profile.name].is_measured]
     if not measured:
         out += [f"Not measured yet: `eigenclean reproduce {experiment.name}`.", ""]
+    out += ["## What holds", "", *lines_of_claims] if lines_of_claims else []
     for profile in measured:
         out += _profile_section(tables[profile.name], profile, figures)
     out += [f"{note}\n" for note in experiment.notes]
@@ -263,20 +264,34 @@ def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[s
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
     figures[name] = partial(draw, table)
     out += [f"![{table.experiment.title}](../img/{name})", ""]
+    summary = overview(table, profile)
+    out += summary
+    compared = list(differences(table))
+    out += [_DIFFERENCES] if compared else []
+    for title, columns, rows in compared:
+        out += [f"| {title} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        out += [*("| " + " | ".join(row) + " |" for row in rows), ""]
+    out += _folded(_all_numbers(table)) if summary else _all_numbers(table)
+    return out + _notes(table.experiment)
+
+
+def _all_numbers(table: Table) -> list[str]:
+    """Every figure of every row and setting, with the paper's number and the number of seeds."""
     heads = header(table)
     named = [": ".join(filter(None, head)) for head in heads]
-    out += ["| | " + " | ".join(named[1:]) + " |", "|---" * len(heads) + "|"]
+    out = ["| | " + " | ".join(named[1:]) + " |", "|---" * len(heads) + "|"]
     for column, rows in lines(table):
         measured = [row for row in rows if row[-1] != "0"]
         if measured:
             out += [f"| **{column}** " + "| " * len(heads[1:]) + "|"]
             out += ["| " + " | ".join(row) + " |" for row in measured]
-    for title, columns, rows in differences(table):
-        out += ["", f"| {title} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-        out += ["| " + " | ".join(row) + " |" for row in rows]
     missing = sum(row[-1] == "0" for _, rows in lines(table) for row in rows)
-    out += ["", f"{missing} cells of this table are not measured yet.\n" if missing else ""]
-    return out + _notes(table.experiment)
+    return [*out, "", f"{missing} cells of this table are not measured yet.\n" if missing else ""]
+
+
+def _folded(content: Sequence[str]) -> list[str]:
+    """The lines, shown when the reader opens them."""
+    return [f'<details markdown="1"><summary>{_ALL_NUMBERS}</summary>', "", *content, "</details>", ""]
 
 
 def _notes(experiment: Experiment) -> list[str]:
