@@ -47,9 +47,21 @@ def images() -> tuple[Array, Ints]:
     return pixels, labels
 
 
-def test_layouts_of_images() -> None:
-    for shape, expected in (((5, 8, 9), (5, 1, 8, 9)), ((5, 8, 9, 3), (5, 3, 8, 9)), ((5, 3, 8, 9), (5, 3, 8, 9))):
-        assert as_images(np.zeros(shape, dtype=np.uint8), by="me").shape == expected
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((5, 8, 9), (5, 1, 8, 9)),
+        ((5, 8, 9, 3), (5, 3, 8, 9)),
+        ((5, 8, 8, 1), (5, 1, 8, 8)),
+        ((5, 3, 8, 9), (5, 3, 8, 9)),
+        *((shape, shape) for shape in ((5, 112, 4, 4), (5, 96, 3, 3), (5, 192, 2, 2), (5, 320, 1, 1))),  # maps
+    ],
+)
+def test_layouts_of_images_and_maps(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    assert as_images(np.zeros(shape, dtype=np.uint8), by="me").shape == expected
+
+
+def test_pixels_are_bytes_or_32_bit_numbers() -> None:
     assert as_images(np.zeros((2, 4, 4)), by="me").dtype == np.float32
 
 

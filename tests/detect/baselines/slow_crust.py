@@ -7,12 +7,17 @@ from eigenclean.arrays import Array, Float64s
 
 
 def slow_row_sums(logits: Array, codes: Array, fraction: float) -> tuple[set[int], Float64s]:
+    """The choice by gradients with respect to the logits."""
+    return slow_choice(softmax(logits, axis=1) - np.eye(logits.shape[1])[codes], codes, fraction)
+
+
+def slow_choice(gradients: Array, codes: Array, fraction: float) -> tuple[set[int], Float64s]:
     """The released choice: in each class the largest sums of D_max − D, and the mean similarity of each row."""
     chosen: set[int] = set()
     scores = np.empty(len(codes))
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
-        table = softmax(logits[rows], axis=1) - np.eye(logits.shape[1])[k]
+        table = gradients[rows]
         apart = [[float(np.sqrt(((a - b) ** 2).sum())) for b in table] for a in table]
         largest = max(map(max, apart))
         sums = [sum(largest - distance for distance in row) for row in apart]

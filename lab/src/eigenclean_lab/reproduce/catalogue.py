@@ -47,8 +47,8 @@ _CHOSEN = (
     "anything, FINE equals what it is added to.",
 )
 _MORE = {
-    "probe": "; it trains no network, but judges and classifies features of 160-pixel images by the pretrained "
-    "encoder, where the networks of medium see 64 pixels; on Fashion-MNIST the same pixels as the others"
+    "probe": "; it trains no network: in medium it judges and classifies features of the same images by the "
+    "encoder as it was pretrained, elsewhere the inputs of the other methods"
 }
 _ROUNDS = (
     "F of the labels that a training keeps after its first selection and in its last epoch, where the right ones "

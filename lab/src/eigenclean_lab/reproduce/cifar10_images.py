@@ -1,13 +1,14 @@
-"""Images of CIFAR-10, or the maps that the first blocks of the bundled encoder make of them."""
+"""Images of CIFAR-10, and what the bundled encoder makes of them: maps of its first blocks, or features."""
 
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
-from eigenclean.arrays import Array
-from eigenclean.features import encoder_maps
+from eigenclean.arrays import Array, row_chunks
+from eigenclean.features import encoder_maps, make_encoder
 from eigenclean.files import reading_arrays
 from eigenclean.seeds import tagged_generator
 from eigenclean.train import held_out
@@ -19,6 +20,8 @@ from eigenclean_lab.reproduce.loaders import TEST_SHARE
 from eigenclean_lab.reproduce.profile import MAPS
 
 _TEST_IMAGES = 1_000  # at most: they are tested on after every epoch
+_ENCODER = f"efficientnet-lite1?size={MAPS['size']}"  # for methods that train no network: the pixels of the others
+_CHUNK_ROWS = 64
 
 
 def load_pixels(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
@@ -29,6 +32,11 @@ def load_pixels(source: str, people: str | None, folder: Path | None, seed: int,
 def load_maps(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
     """Maps of the same images by the blocks of the encoder that the profile `medium` does not train."""
     return _load(people, folder, seed, most, lambda folder, index: _maps_of(folder, tuple(index.tolist())))
+
+
+def load_features(source: str, people: str | None, folder: Path | None, seed: int, most: int) -> PaperCase:
+    """Features of the same images in the same size by the encoder as it was pretrained."""
+    return _load(people, folder, seed, most, lambda folder, index: _features_of(folder, tuple(index.tolist())))
 
 
 def _load(
@@ -51,3 +59,13 @@ def _load(
 def _maps_of(folder: Path, index: tuple[int, ...]) -> Array:
     images = cifar10_images(folder, np.array(index))
     return encoder_maps(images, first_block=MAPS["first_block"], size=MAPS["size"])
+
+
+@lru_cache(maxsize=2)
+def _features_of(folder: Path, index: tuple[int, ...]) -> Array:
+    encoder, images = make_encoder(_ENCODER), cifar10_images(folder, np.array(index))
+    prepared = (
+        [encoder.prepare(Image.fromarray(image)) for image in images[chunk]]
+        for chunk in row_chunks(len(images), 1, _CHUNK_ROWS)
+    )
+    return np.concatenate([encoder.encode(batch) for batch in prepared])

@@ -99,6 +99,7 @@ LOADERS: dict[str, tuple[str, str]] = {
     "cifar100": ("eigenclean_lab.reproduce.loaders", "load_cifar100"),
     "cifar10-pixels": ("eigenclean_lab.reproduce.cifar10_images", "load_pixels"),
     "cifar10-maps": ("eigenclean_lab.reproduce.cifar10_images", "load_maps"),
+    "cifar10-features": ("eigenclean_lab.reproduce.cifar10_images", "load_features"),
 }
 _ROWS = ("eigenclean_lab.reproduce.loaders", "load_rows")
 

@@ -192,7 +192,7 @@ def _medium() -> Profile:
         "net": "encoder",
         "asymmetric": {"kind": "asymmetric", "map": "cifar10"},
         "samples": 4000,
-        "vectors": "cifar10",
+        "vectors": "cifar10-features",
     }
     # With the statistics of its pretraining the network hardly learns from labels of which most are wrong:
     # after six epochs under 80 % symmetric noise its training loss was that of guessing.

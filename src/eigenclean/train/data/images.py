@@ -51,10 +51,13 @@ class ChannelFirstImages:
 def as_images(X: Any, *, by: str) -> Array:
     """Images as n x C x H x W, bytes or float32, without a copy where there need be none.
 
-    n x H x W are images of one channel; n x H x W x C become n x C x H x W.
+    n x H x W are images of one channel; n x H x W x C become n x C x H x W. Square maps of many channels are in
+    order, also when they are as wide as an image has channels.
 
     >>> as_images(np.zeros((5, 8, 8, 3), dtype=np.uint8), by="images").shape
     (5, 3, 8, 8)
+    >>> as_images(np.zeros((5, 112, 4, 4)), by="maps").shape
+    (5, 112, 4, 4)
     """
     images: Array = np.asanyarray(X)
     if images.dtype == object:
@@ -67,7 +70,7 @@ def as_images(X: Any, *, by: str) -> Array:
         )
     if images.ndim == 3:
         images = images[:, None]
-    elif images.shape[1] not in _CHANNELS and images.shape[3] in _CHANNELS:
+    elif images.shape[1] not in _CHANNELS and images.shape[3] in _CHANNELS and images.shape[2] != images.shape[3]:
         images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
     if images.dtype == np.uint8:
         return images

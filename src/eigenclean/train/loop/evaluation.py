@@ -12,13 +12,15 @@ from eigenclean.arrays import Array, Ints, row_chunks
 from eigenclean.evidence import Evidence
 from eigenclean.train.data.images import ChannelFirstImages
 from eigenclean.train.data.pool import Pool, as_doubles
+from eigenclean.train.loop.gradients import feature_gradients
+from eigenclean.train.network_evidence import NetworkEvidence
 
 _CHUNK_ROWS = 512  # large enough to keep any device busy
 _TOP5_CLASSES = 10  # with at most as many classes, the top-5 accuracy says little
 
 
 def collect_evidence(net: nn.Module, pool: Pool, needs: Collection[str], rows: Ints | None = None) -> Evidence:
-    """The fields of `Evidence` that are needed, for all samples or for some rows, from a network in eval mode.
+    """The fields of `NetworkEvidence` that are needed, of all samples or of some rows, from a network in eval mode.
 
     Inputs are not augmented. Losses are the cross-entropy of the given labels, whatever loss the network is trained
     with. Probabilities are in-sample: the network may have been trained on these very samples.
@@ -29,7 +31,7 @@ def collect_evidence(net: nn.Module, pool: Pool, needs: Collection[str], rows: I
         return Evidence(ids=ids, labels=labels)
     features, logits = network_outputs(net, pool, features="features" in needs, rows=rows)
     codes = pool.codes if rows is None else pool.codes[torch.from_numpy(rows).to(pool.codes.device)]
-    return Evidence(
+    return NetworkEvidence(
         ids=ids,
         labels=labels,
         features=None if features is None else np.asarray(features.float().cpu().numpy()),
@@ -37,6 +39,7 @@ def collect_evidence(net: nn.Module, pool: Pool, needs: Collection[str], rows: I
         losses=as_doubles(functional.cross_entropy(logits, codes, reduction="none")) if "losses" in needs else None,
         logits=as_doubles(logits) if "logits" in needs else None,
         inputs=_input_vectors(pool, index) if "inputs" in needs else None,
+        gradients=feature_gradients(net, logits, codes) if "gradients" in needs else None,
     )
 
 

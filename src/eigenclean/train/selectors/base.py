@@ -37,7 +37,7 @@ class Selector(ABC):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Fields of `Evidence` it needs; with none, no forward pass is made for it."""
+        """Fields of `NetworkEvidence` it needs; with none, no forward pass is made for it."""
         return ()
 
     @abstractmethod

@@ -11,6 +11,7 @@ from eigenclean.errors import InvalidOption
 from eigenclean.evidence import Evidence
 from eigenclean.names import check_name
 from eigenclean.seeds import tagged_generator
+from eigenclean.train.network_evidence import NetworkEvidence
 from eigenclean.train.selection import Selection
 from eigenclean.train.selectors.base import Memory, Selector
 
@@ -22,8 +23,8 @@ _BLOCK = 2000  # samples per distance matrix, which then takes at most 32 MB
 class Crust(Selector):
     """A coreset of each class, chosen by the gradients of its samples.
 
-    The gradient is taken with respect to the logits: softmax − one-hot, one row per sample. (The published method
-    takes it one layer further down, which multiplies every row by the same matrix.)
+    The gradient of the loss is taken with respect to the features, (softmax − one-hot) W for a last layer with
+    weights W; where that layer is not known, with respect to the logits.
 
     The released code keeps the samples with the largest sums of similarities to their class, all with weight 1;
     that is the default, because the published numbers come from it. The paper describes facility location: medoids,
@@ -55,14 +56,13 @@ class Crust(Selector):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The probabilities, which give the gradients."""
-        return ("probabilities",)
+        """The gradients; probabilities give those with respect to the logits."""
+        return ("gradients",)
 
     def select(self, evidence: Evidence, epoch: int, previous: Selection | None, memory: Memory) -> Selection:
         """The coreset of every class; medoids are weighted by the number of samples they represent."""
-        gradients = np.array(evidence.need("probabilities", by="selector crust"))
         classes, codes = encode_labels(evidence.labels)
-        gradients[np.arange(len(codes)), codes] -= 1.0
+        gradients = _gradients(evidence, codes)
         weight = np.zeros(len(codes))
         rng = tagged_generator([self.seed, epoch], "blocks")
         groups = ClassRows.of(codes, len(classes))
@@ -82,6 +82,14 @@ class Crust(Selector):
         if self.radius is None:
             return chosen, sizes
         return chosen, (distance[:, chosen] <= self.radius).sum(axis=0).astype(np.float64)
+
+
+def _gradients(evidence: Evidence, codes: Ints) -> Float64s:
+    if isinstance(evidence, NetworkEvidence) and evidence.gradients is not None:
+        return evidence.gradients
+    gradients: Float64s = np.array(evidence.need("probabilities", by="selector crust"))
+    gradients[np.arange(len(codes)), codes] -= 1.0
+    return gradients
 
 
 def _central_rows(gradients: Float64s, rows: Ints, fraction: float, rng: np.random.Generator) -> Ints:

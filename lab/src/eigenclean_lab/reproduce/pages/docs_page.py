@@ -12,11 +12,12 @@ from eigenclean_lab.reproduce.context import Context
 from eigenclean_lab.reproduce.pages.deviations import difference_table, list_of_deviations
 from eigenclean_lab.reproduce.pages.formatting import NOTHING, differences, header, lines
 from eigenclean_lab.reproduce.pages.html_page import data_descriptions
-from eigenclean_lab.reproduce.pages.means import data_of, means_table, rows_with_own_inputs
+from eigenclean_lab.reproduce.pages.means import means_table
 from eigenclean_lab.reproduce.pages.overview import ends_in_words, first_to_last, overview
 from eigenclean_lab.reproduce.pages.plot import draw
+from eigenclean_lab.reproduce.pages.summary import summary_table
 from eigenclean_lab.reproduce.profile import Profile
-from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, PROFILES, SMALL
+from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.suite import PaperSuite, paper_store
 from eigenclean_lab.reproduce.values import Experiment
 from eigenclean_lab.store import Cell
@@ -48,6 +49,14 @@ Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when 
 FRONT, FOLDER = "paper.md", "paper"
 _FRONT_FIGURES = ("table1", "rounds", "fig3c")
 AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
+_SUMMARY = """
+## In short
+
+In how many comparisons the first method is the more accurate one, and by how many points on average: over all
+settings of tables [1](paper/table1.md), [2](paper/table2.md) and [6](paper/table6.md) that were measured, by kind
+of noise (*people*: the labels of CIFAR-10N). Below is [why the answer depends on the
+noise](#why-what-is-kept-while-a-network-learns-the-errors).
+"""
 _CLAIMS = """
 ## What holds, and what does not
 
@@ -62,8 +71,7 @@ _MEANS = """## What to use now
 
 Mean test accuracy over the settings of [table1](paper/table1.md) in which every row was measured, by profile
 and data, with the number of settings in brackets: that of the epoch with the best accuracy on held-out samples,
-whose labels are as noisy, and after the slash that of the last epoch. The highest are bold; † marks a row with
-different inputs, which is not comparable with the rest of its column.
+whose labels are as noisy, and after the slash that of the last epoch. The highest are bold.
 """
 _SEMI_SUPERVISED = """
 Semi-supervised methods ([table2](paper/table2.md)) in settings of table 1. They train two networks and take
@@ -89,24 +97,25 @@ def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
     sections: dict[str, str] = {}
     stated: dict[str, dict[str, list[Claim]]] = {MEDIUM.name: {}, SMALL.name: {}}
     cells = {profile.name: paper_store(results, profile).read() for profile in _SHOWN}
-    for experiment in EXPERIMENTS.values():
-        tables = {profile.name: compare(experiment, cells[profile.name], profile) for profile in _SHOWN}
+    tables = {
+        name: {profile.name: compare(experiment, cells[profile.name], profile) for profile in _SHOWN}
+        for name, experiment in EXPERIMENTS.items()
+    }
+    for name, by_profile in tables.items():
         lines_of_claims = []
-        for name, of_profile in stated.items():
-            own_claims = of_profile[experiment.name] = claims(tables[name])
-            head = [f"In the profile `{name}`:", ""] if own_claims else []
+        for profile, of_profile in stated.items():
+            own_claims = of_profile[name] = claims(by_profile[profile])
+            head = [f"In the profile `{profile}`:", ""] if own_claims else []
             lines_of_claims += [*head, *_claims_table(own_claims)]
-        text = "\n".join(_section(tables, figures, lines_of_claims))
-        sections[f"{FOLDER}/{experiment.name}.md"] = text.rstrip() + "\n"
-    rounds, deviations = (
-        compare(EXPERIMENTS[name], cells[MEDIUM.name], MEDIUM) for name in ("rounds", "discrepancies")
-    )
-    first, second = (
-        {profile.name: compare(EXPERIMENTS[name], cells[profile.name], profile) for profile in _SHOWN}
-        for name in ("table1", "table2")
-    )
-    claimed = [_CLAIMS, *_front_table(stated)]
-    findings = [*claimed, *_reasons(rounds), *_means(first, second), *difference_table(deviations)]
+        text = "\n".join(_section(by_profile, figures, lines_of_claims))
+        sections[f"{FOLDER}/{name}.md"] = text.rstrip() + "\n"
+    findings = [
+        *([_SUMMARY, *summary] if (summary := summary_table(tables, list(stated))) else []),
+        *(_CLAIMS, *_front_table(stated)),
+        *_reasons(tables["rounds"][MEDIUM.name]),
+        *_means(tables["table1"], tables["table2"]),
+        *difference_table(tables["discrepancies"][MEDIUM.name]),
+    ]
     front = "\n".join([_HEAD, *_counts(cells), *findings, *_pictures(figures), *_contents()])
     return {FRONT: front.rstrip() + "\n", **sections}, figures
 
@@ -172,12 +181,7 @@ def _outcome(claim: Claim) -> str:
 
 def _means(selection: Mapping[str, Table], semi_supervised: Mapping[str, Table]) -> list[str]:
     """What to use: means over the settings of tables 1 and 2."""
-    uneven = {
-        (name, data_of(column)): rows_with_own_inputs(PROFILES[name], column)
-        for name, table in selection.items()
-        for column in table.experiment.columns
-    }
-    first = means_table(selection, uneven)
+    first = means_table(selection)
     settings = {column.name for column in EXPERIMENTS["table1"].columns}
     second = means_table({name: table.in_columns(settings) for name, table in semi_supervised.items()})
     return [
@@ -264,7 +268,7 @@ def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[s
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
     figures[name] = partial(draw, table)
     out += [f"![{table.experiment.title}](../img/{name})", ""]
-    summary = overview(table, profile)
+    summary = overview(table)
     out += summary
     compared = list(differences(table))
     out += [_DIFFERENCES] if compared else []

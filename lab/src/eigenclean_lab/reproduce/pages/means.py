@@ -1,17 +1,13 @@
 """Means of the rows of a table over its settings, by data: which method to use, in one glance."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eigenclean_lab.reproduce.compare import Table
-from eigenclean_lab.reproduce.profile import Profile
-from eigenclean_lab.reproduce.recipes import PROBE
 from eigenclean_lab.reproduce.values import Column, Metric
 
 Means = dict[str, list[float]]  # by row, a mean for each metric
-OWN_INPUTS = "†"  # marks a row whose inputs are others than those of the rest
-Uneven = Mapping[tuple[str, str], Collection[str]]  # by profile and data, the rows that have inputs of their own
 
 
 def means_by_data(table: Table) -> dict[str, tuple[int, Means]]:
@@ -41,19 +37,13 @@ def data_of(column: Column) -> str:
     return column.name.split()[0]
 
 
-def means_table(tables: Mapping[str, Table], uneven: Uneven | None = None) -> list[str]:
+def means_table(tables: Mapping[str, Table]) -> list[str]:
     """Lines of Markdown: a row for each method, a column for each profile and data; the highest are bold.
 
-    A cell has the main metrics, with a slash between. Rows that are ``uneven`` have other inputs there than the
-    rest: they get a dagger, and the highest is sought among the others.
+    A cell has the main metrics, with a slash between.
     """
     columns = [
-        (
-            f"`{profile}` {data} ({count})",
-            means,
-            table.experiment.main_metrics,
-            (uneven or {}).get((profile, data), ()),
-        )
+        (f"`{profile}` {data} ({count})", means, table.experiment.main_metrics)
         for profile, table in tables.items()
         for data, (count, means) in means_by_data(table).items()
     ]
@@ -61,19 +51,15 @@ def means_table(tables: Mapping[str, Table], uneven: Uneven | None = None) -> li
         return []
     rows = [row.name for row in next(iter(tables.values())).experiment.rows]
     body = [
-        f"| {row} | "
-        + " | ".join(highest_marked(means, row, metrics, others) for _, means, metrics, others in columns)
-        + " |"
+        f"| {row} | " + " | ".join(highest_marked(means, row, metrics) for _, means, metrics in columns) + " |"
         for row in rows
     ]
     head = " | ".join(name for name, *_ in columns)
     return [f"| | {head} |", "|---" * (len(columns) + 1) + "|", *body, ""]
 
 
-def highest_marked(
-    by_row: Mapping[str, Sequence[float]], row: str, metrics: Sequence[Metric], uneven: Collection[str] = ()
-) -> str:
-    """The numbers of a row, with slashes between; those that are the highest of all comparable rows are bold.
+def highest_marked(by_row: Mapping[str, Sequence[float]], row: str, metrics: Sequence[Metric]) -> str:
+    """The numbers of a row, with slashes between; those that are the highest of all rows are bold.
 
     >>> from eigenclean_lab.reproduce.columns import BEST, LAST
     >>> highest_marked({"fine": [60.7, 61.1], "judge": [65.0, 60.8]}, "fine", (BEST, LAST))
@@ -81,15 +67,7 @@ def highest_marked(
     """
     texts = []
     for number, metric in enumerate(metrics):
-        compared = [values[number] for name, values in by_row.items() if name not in uneven]
-        text, highest = (
-            f"{value:.{metric.digits}f}" for value in (by_row[row][number], max(compared, default=-1.0))
-        )
-        texts.append(f"**{text}**" if row not in uneven and text == highest else text)
-    return " / ".join(texts) + (f" {OWN_INPUTS}" if row in uneven else "")
-
-
-def rows_with_own_inputs(profile: Profile, column: Column) -> tuple[str, ...]:
-    """Rows that learn from other inputs than the rest: the probe, where the profile has features for it alone."""
-    has_features = profile.has("train", column.data) and profile.data("train", column.data).vectors is not None
-    return (PROBE,) if has_features else ()
+        highest = max(values[number] for values in by_row.values())
+        text, best = (f"{value:.{metric.digits}f}" for value in (by_row[row][number], highest))
+        texts.append(f"**{text}**" if text == best else text)
+    return " / ".join(texts)

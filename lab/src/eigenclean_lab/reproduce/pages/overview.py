@@ -5,15 +5,14 @@ from collections.abc import Collection, Sequence
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.pages.deviations import differences_by_deviation
 from eigenclean_lab.reproduce.pages.formatting import NOTHING
-from eigenclean_lab.reproduce.pages.means import OWN_INPUTS, highest_marked, rows_with_own_inputs
-from eigenclean_lab.reproduce.profile import Profile
+from eigenclean_lab.reproduce.pages.means import highest_marked
 from eigenclean_lab.reproduce.values import Column, Metric
 
 _SAME = 0.01  # differences of F below it are none
 _ENDS = ("rounds.epoch_1", "rounds.last")
 
 
-def overview(table: Table, profile: Profile) -> list[str]:
+def overview(table: Table) -> list[str]:
     """Lines of Markdown, with a sentence that says what they show; none where the whole table is short already."""
     experiment = table.experiment
     if experiment.name == "discrepancies":
@@ -32,7 +31,7 @@ def overview(table: Table, profile: Profile) -> list[str]:
         return ["After the first and after the last epoch:", "", *lines] if lines else []
     if not experiment.rankings or len(experiment.columns) < 2:
         return []
-    return _methods_by_setting(table, profile)
+    return _methods_by_setting(table)
 
 
 def first_to_last(rounds: Table) -> list[str]:
@@ -84,12 +83,9 @@ def _listed(names: Sequence[str], of: Collection[str]) -> str:
     return ", ".join(names) or "no setting"
 
 
-def _methods_by_setting(table: Table, profile: Profile) -> list[str]:
+def _methods_by_setting(table: Table) -> list[str]:
     metrics = table.experiment.main_metrics
-    by_column = {
-        column.name: _texts(table, column, metrics, rows_with_own_inputs(profile, column))
-        for column in table.experiment.columns
-    }
+    by_column = {column.name: _texts(table, column, metrics) for column in table.experiment.columns}
     measured = {name: texts for name, texts in by_column.items() if texts}
     if not measured:
         return []
@@ -99,9 +95,8 @@ def _methods_by_setting(table: Table, profile: Profile) -> list[str]:
     ]
     first, *others = (metric.title for metric in metrics)
     title = f"{first[0].upper()}{first[1:]}" + "".join(f", after the slash {other}" for other in others)
-    mark = f"; {OWN_INPUTS} has other inputs" if OWN_INPUTS in "".join(body) else ""
     return [
-        f"{title}: means over the seeds that all rows of a setting have. The highest are bold{mark}.",
+        f"{title}: means over the seeds that all rows of a setting have. The highest are bold.",
         "",
         f"| | {' | '.join(measured)} |",
         "|---" * (len(measured) + 1) + "|",
@@ -110,9 +105,7 @@ def _methods_by_setting(table: Table, profile: Profile) -> list[str]:
     ]
 
 
-def _texts(
-    table: Table, column: Column, metrics: Sequence[Metric], with_own_inputs: Sequence[str]
-) -> dict[str, str]:
+def _texts(table: Table, column: Column, metrics: Sequence[Metric]) -> dict[str, str]:
     """By row, its numbers in a setting; rows that were not measured are left out."""
     rows = [
         row.name
@@ -124,4 +117,4 @@ def _texts(
     if len(values) < len(metrics):  # nothing was measured, or no seed in all rows
         return {}
     by_row = dict(zip(rows, zip(*values, strict=True), strict=True))
-    return {row: highest_marked(by_row, row, metrics, with_own_inputs) for row in rows}
+    return {row: highest_marked(by_row, row, metrics) for row in rows}
