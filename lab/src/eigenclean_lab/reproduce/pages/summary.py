@@ -64,10 +64,11 @@ def differences_by_noise(
 def count_and_mean(differences: Iterable[float]) -> str:
     """How many are above 0, and their mean.
 
-    >>> count_and_mean([2.0, -0.5, 0.0]), count_and_mean([])
-    ('1 of 3 (+0.5)', '–')
+    >>> count_and_mean([2.0, -0.5, 0.0]), count_and_mean([-0.01]), count_and_mean([])
+    ('1 of 3 (+0.5)', '0 of 1 (+0.0)', '–')
     """
     values = list(differences)
     if not values:
         return NOTHING
-    return f"{sum(value > _EQUAL for value in values)} of {len(values)} ({np.mean(values):+.1f})"
+    mean = round(float(np.mean(values)), 1) + 0.0  # never -0.0
+    return f"{sum(value > _EQUAL for value in values)} of {len(values)} ({mean:+.1f})"
