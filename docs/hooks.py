@@ -23,8 +23,10 @@ from eigenclean.detect.cuts import CUTS, Cut
 from eigenclean.features import ENCODERS
 from eigenclean.interface import EXTENSION_MODULES, STABLE_MODULES, public_names
 from eigenclean.noise import NOISES, Noise
+from eigenclean_lab.bench.quality import plot as quality_plot
 from eigenclean_lab.bench.quality.page import quality_page
 from eigenclean_lab.bench.scale import page as scale_page
+from eigenclean_lab.bench.training import plot as training_plot
 from eigenclean_lab.bench.training.page import train_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +65,7 @@ def _filled(nav: list[Any], lists: Mapping[str, list[Any]]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages."""
+    """Add the generated pages and figures."""
     pages = {
         "reference/detectors.md": table_page("Detectors", _DETECTORS, "--method", DETECTORS, Detector),
         "reference/cuts.md": table_page("Cuts", _CUTS, "--set cut=", CUTS, Cut),
@@ -71,6 +73,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/noises.md": table_page("Noises", _NOISES, "--kind", NOISES, Noise),
         "explanation/quality.md": quality_page(ROOT / "results" / "bench_quality.json"),
         "explanation/training.md": train_page(ROOT / "results"),
+        "img/bench_quality.svg": quality_plot.page_figure(ROOT / "results" / "bench_quality.json"),
+        "img/bench_train.svg": training_plot.page_figure(ROOT / "results"),
         "changelog.md": changelog_page(),
     }
     pages |= {**cli_pages(), **python_pages()}

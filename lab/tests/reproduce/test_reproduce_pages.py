@@ -18,7 +18,7 @@ from eigenclean_lab.reproduce.pages.formatting import header, lines
 from eigenclean_lab.reproduce.pages.html_page import render, write_page
 from eigenclean_lab.reproduce.pages.means import means_by_data, means_table
 from eigenclean_lab.reproduce.pages.overview import overview
-from eigenclean_lab.reproduce.pages.plot import draw
+from eigenclean_lab.reproduce.pages.plot import draw, drawn_from
 from eigenclean_lab.reproduce.profile_experiment import in_profile
 from eigenclean_lab.reproduce.profiles import MEDIUM, PAPER, SMALL
 from eigenclean_lab.reproduce.released_code import CHAINED, DEVIATIONS
@@ -189,6 +189,7 @@ def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name:
     figure = draw(table)
     assert figure.startswith("<?xml") and figure == draw(table)
     assert "<text" in figure  # letters, not outlines
+    assert drawn_from(table) in figure and drawn_from(compare(experiment, cells[1:], SMALL)) not in figure
 
 
 @pytest.mark.slow
@@ -214,8 +215,9 @@ def test_the_documentation_is_in_step_with_the_results() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(f": {name}\n" in navigation for name in pages)
     assert {path.name for path in (ROOT / "docs" / "paper").iterdir()} == {f"{name}.md" for name in EXPERIMENTS}
-    for name in figures:
-        assert (ROOT / "docs" / "img" / name).is_file(), "run `eigenclean reproduce docs`"
+    for name, table in figures.items():
+        figure = (ROOT / "docs" / "img" / name).read_text(encoding="utf-8")
+        assert f">{drawn_from(table)}<" in figure, "run `eigenclean reproduce docs`"
     there = {path.name for path in (ROOT / "docs" / "img").glob("paper_*.svg")}
     assert there == set(figures)
 

@@ -98,9 +98,10 @@ def bench_quality(
             save=None if quick else store.add,
         )
     if plot is not None:
-        from eigenclean_lab.bench.quality.plot import plot_quality
+        from eigenclean.files import write_text
+        from eigenclean_lab.bench.quality.plot import draw_quality
 
-        plot_quality(cells, plot)
+        write_text(plot, draw_quality(cells))
     if json:
         print_json({"cells": [cell.to_record() for cell in cells]})
     else:

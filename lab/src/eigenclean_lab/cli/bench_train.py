@@ -101,9 +101,10 @@ def bench_train(
             save=None if quick else store.add,
         )
     if plot is not None:
-        from eigenclean_lab.bench.training.plot import plot_training
+        from eigenclean.files import write_text
+        from eigenclean_lab.bench.training.plot import draw_training
 
-        plot_training(cells, plot)
+        write_text(plot, draw_training(cells))
     compared = differences(cells)
     if json:
         differing = [difference.as_dict() for difference in compared]

@@ -44,7 +44,7 @@ _HALVES = {
     "earlier": (
         "Settings of earlier versions",
         "All 20 000 rows of CIFAR-10, on which the first judge was made, and networks on Fashion-MNIST.\n\n"
-        "![F and AUROC of every detector in every setting](../img/bench_quality.svg)",
+        "![F and AUROC of every detector in these settings](../img/bench_quality.svg)",
     ),
 }
 _UNCONFIRMED = """

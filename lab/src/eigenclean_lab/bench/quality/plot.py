@@ -7,16 +7,26 @@ import numpy as np
 
 from eigenclean.arrays import Float64s
 from eigenclean.errors import InvalidData
-from eigenclean.files import replacing
 from eigenclean_lab.bench.quality.rows import QualityRow, summary_rows
+from eigenclean_lab.bench.quality.settings import SETTINGS
+from eigenclean_lab.bench.quality.suite import quality_store
 from eigenclean_lab.formatting import decimals
 from eigenclean_lab.store import Cell
+from eigenclean_lab.svg import SVG_STYLE, svg_text
 
 PANELS = {"f": "F of keeping the right labels", "auroc": "AUROC of the ranking"}
 
 
-def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
-    """Draw the cells as an SVG with readable numbers, best detector first; what was not measured stays empty."""
+def page_figure(results: Path) -> str:
+    """The figure of the page about `eigenclean bench quality`: the settings of earlier versions."""
+    cells = quality_store(results).read()
+    return draw_quality(
+        [cell for cell in cells if (known := SETTINGS.get(cell.task["setting"])) and known.half == "earlier"]
+    )
+
+
+def draw_quality(cells: Sequence[Cell]) -> str:
+    """The cells as SVG text with readable numbers, best detector first; what was not measured stays empty."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -26,8 +36,7 @@ def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
     settings = list(dict.fromkeys(row.setting for row in rows))
     detectors = _best_first(rows)
     size = (2.2 + 0.55 * len(settings), 1.6 + 2 * (0.6 + 0.26 * len(detectors)))
-    # Text stays text, and nothing depends on the time or a random number: equal results, equal file.
-    with rc_context({"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8}):
+    with rc_context(SVG_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         for axes, (key, title) in zip(figure.subplots(len(PANELS), 1, sharex=True), PANELS.items(), strict=True):
             values = _grid(rows, detectors, settings, key)
@@ -44,9 +53,7 @@ def plot_quality(cells: Sequence[Cell], path: Path) -> Path:
             axes.set_xticks(range(len(settings)), settings, rotation=50, ha="right")
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-    return path
+        return svg_text(figure)
 
 
 def _best_first(rows: Sequence[QualityRow]) -> list[str]:

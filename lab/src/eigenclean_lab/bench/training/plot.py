@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigenclean.errors import InvalidData
-from eigenclean.files import replacing
 from eigenclean_lab.bench.training.page import TrainingRow, by_family, summary_rows
+from eigenclean_lab.bench.training.settings import SETTINGS, TABLES
+from eigenclean_lab.bench.training.suite import FILE, training_store
 from eigenclean_lab.store import Cell
+from eigenclean_lab.svg import SVG_STYLE, svg_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +18,22 @@ _ACROSS = 3  # panels
 _COLORS = {False: "#4477aa", True: "#cc6633"}  # others, those that FINE or the judge selects for
 
 
-def plot_training(cells: Sequence[Cell], path: Path) -> Path:
-    """Draw the cells as an SVG: a dot with its deviation for the last epoch, a ring for the best one."""
+def page_figure(results: Path) -> str:
+    """The figure of the page about `eigenclean bench train`: images and features, with one schedule for all."""
+    cells = training_store(results / FILE).read()
+    return draw_training(
+        [
+            cell
+            for cell in cells
+            if cell.task["schedule"] == "preset"
+            and cell.task["setting"] in SETTINGS
+            and SETTINGS[cell.task["setting"]].data not in TABLES
+        ]
+    )
+
+
+def draw_training(cells: Sequence[Cell]) -> str:
+    """The cells as SVG text: a dot with its deviation for the last epoch, a ring for the best one."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -28,8 +44,7 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
     recipes = by_family(row.recipe for row in rows)
     across = min(_ACROSS, len(settings))
     down = -(-len(settings) // across)
-    # Text stays text, and nothing depends on the time or a random number: equal results, equal file.
-    with rc_context({"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8}):
+    with rc_context(SVG_STYLE):
         figure = Figure(figsize=(1.4 + 2.6 * across, 0.4 + down * (0.7 + 0.2 * len(recipes))), layout="constrained")
         panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
         for axes, setting in zip(panels, settings, strict=False):
@@ -48,9 +63,7 @@ def plot_training(cells: Sequence[Cell], path: Path) -> Path:
             "test accuracy: dot in the last epoch, with its deviation over the seeds; ring in the best\n"
             "orange: FINE or the judge selects"
         )
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-    return path
+        return svg_text(figure)
 
 
 def _draw(axes: "Axes", row: TrainingRow, line: int) -> None:

@@ -1,7 +1,6 @@
 """The pages "The executable paper" of the documentation, written from the committed results."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eigenclean.files import write_text
@@ -45,7 +44,7 @@ had here, such as Clothing1M. ± is the standard deviation over seeds. Rows `jud
 labels that people gave (CIFAR-10N).
 """
 _SHOWN = (PAPER, MEDIUM, SMALL)
-Figures = dict[str, Callable[[], str]]  # by the name of their file; drawn when called, which takes a second each
+Figures = dict[str, Table]  # by the name of the file, what is drawn there
 FRONT, FOLDER = "paper.md", "paper"
 _FRONT_FIGURES = ("table1", "rounds", "fig3c")
 AGE = "**When this page was written,"  # the beginning of the one line that depends on the present code
@@ -92,7 +91,7 @@ predicts all of them, its losses carry no information about errors.
 
 
 def docs_pages(results: Path) -> tuple[dict[str, str], Figures]:
-    """Markdown by the name of its page, the front page first, and the figures."""
+    """Markdown by the name of its page, the front page first, and the tables that are drawn as figures."""
     figures: Figures = {}
     sections: dict[str, str] = {}
     stated: dict[str, dict[str, list[Claim]]] = {MEDIUM.name: {}, SMALL.name: {}}
@@ -124,7 +123,7 @@ def write_docs_pages(results: Path, docs: Path) -> list[Path]:
     """Write ``paper.md``, a page for each experiment in ``paper/`` and figures in ``img/``; return the files."""
     pages, figures = docs_pages(results)
     files = {**{docs / name: text for name, text in pages.items()},
-             **{docs / "img" / name: figure() for name, figure in figures.items()}}  # fmt: skip
+             **{docs / "img" / name: draw(table) for name, table in figures.items()}}  # fmt: skip
     (docs / FOLDER).mkdir(exist_ok=True)
     for path, content in files.items():
         write_text(path, content)
@@ -266,7 +265,7 @@ def _profile_section(table: Table, profile: Profile, figures: Figures) -> list[s
     out += [f"* {name}: {description}" for name, description in data_descriptions(table, profile)]
     out += [""] if out[-1] else []
     name = f"paper_{table.experiment.name}" + ("" if profile is SMALL else f"_{profile.name}") + ".svg"
-    figures[name] = partial(draw, table)
+    figures[name] = table
     out += [f"![{table.experiment.title}](../img/{name})", ""]
     summary = overview(table)
     out += summary

@@ -1,7 +1,6 @@
 """The figure of an experiment, as SVG: equal results give an equal file."""
 
 from collections.abc import Callable
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.values import Metric
 from eigenclean_lab.store import measured_cells
+from eigenclean_lab.svg import SVG_STYLE, results_fingerprint, svg_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 OURS, THEIRS, GRID = "#1f6aa5", "#cf5a1c", "#dddddd"
 COLOURS = ("#1f6aa5", "#cf5a1c", "#117733", "#aa4499", "#8c6d1f", "#555555", "#44aa99", "#111111")
-_STYLE: Any = {"svg.hashsalt": "eigenclean", "svg.fonttype": "none", "font.size": 8, "axes.titlesize": 9}
 _ACROSS = 4
 _TIMES = "×"  # titles of ratios begin so
 
@@ -28,14 +27,20 @@ def draw(table: Table) -> str:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(_STYLE):
+    with rc_context({**SVG_STYLE, "axes.titlesize": 9}):
         figure = Figure(layout="constrained")
         _DRAWN[table.experiment.plot](table, figure)
-        content = BytesIO()
-        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": "eigenclean"})
-    # Without trailing blanks, which version control would complain about.
-    lines = content.getvalue().decode("utf-8").splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+        return svg_text(figure, drawn_from(table))
+
+
+def drawn_from(table: Table) -> str:
+    """Fingerprint of the measured cells of the table, which its figure has as description."""
+    return results_fingerprint(
+        [
+            [*place, [[cell.seed, dict(cell.figures), dict(cell.curves)] for cell in measured_cells(cells)]]
+            for place, cells in table.cells.items()
+        ]
+    )
 
 
 def _dots(table: Table, figure: "Figure") -> None:
