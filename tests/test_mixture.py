@@ -126,7 +126,7 @@ def test_every_round_raises_the_likelihood(family: Family, seed: int) -> None:
 
 
 def slow_beta(x: Array, rounds: int) -> tuple[Array, Array, Array]:
-    """EM for two beta densities as METHODS A.2 describes it, started from the best two clusters."""
+    """EM for two beta densities as in the released code, started from the best two clusters."""
     centres, _ = best_two_means(x, one_class(len(x)))
     unit = np.clip((x - x.min()) / (x.max() - x.min()), 1e-4, 1 - 1e-4)
     responsibility = (x > centres[0].mean()).astype(float)

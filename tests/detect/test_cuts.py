@@ -44,7 +44,7 @@ class TestMixtureCuts:
     @pytest.mark.parametrize("kind", MIXTURES)
     @pytest.mark.parametrize("monotone", [True, False])
     def test_a_mixture_may_dismiss_the_best_unless_monotone(self, kind: Any, monotone: bool) -> None:
-        rng = np.random.default_rng(0)  # METHODS A.4
+        rng = np.random.default_rng(0)
         scores = np.concatenate([rng.normal(0.96, 0.01, 4000), rng.normal(0.85, 0.08, 6000)])
         scores = scores[scores <= 1]
         groups = np.zeros(len(scores), dtype=np.intp)

@@ -32,7 +32,7 @@ def noisy_digits(rate: float = 0.3, seed: int = 0) -> tuple[Array, Array, Bools]
 
 
 def slow_fine(X: Array, y: Array, score: Score) -> tuple[Array, Bools]:
-    """Scores and what is kept, sample by sample, as METHODS A.1 and A.2 describe it."""
+    """Scores and what is kept, sample by sample, as the paper and the released code do it."""
     scores = np.empty(len(X))
     kept = np.empty(len(X), dtype=bool)
     for label in np.unique(y):
@@ -92,7 +92,7 @@ class TestAgainstTheSlowLoop:
         np.testing.assert_array_equal(fine.n_samples_per_class_, np.bincount(y))
         for k in range(10):
             _, singular, right = np.linalg.svd(X[y == k], full_matrices=False)
-            assert abs(fine.eigenvectors_[k] @ right[0]) > 1 - 1e-6  # METHODS J.3
+            assert abs(fine.eigenvectors_[k] @ right[0]) > 1 - 1e-6
             assert fine.eigenvalues_[k] == pytest.approx(singular[0] ** 2)
         assert fine.eigenvectors_.shape == (10, 64)
 
@@ -256,7 +256,7 @@ class TestInvariance:
 
 
 class TestTheory:
-    """METHODS J.4: two Gaussian classes with orthogonal means."""
+    """Two Gaussian classes with orthogonal means."""
 
     @staticmethod
     def two_gaussians(sigma: float, rate: float, seed: int, d: int = 20) -> tuple[Array, Array, Bools]:

@@ -17,7 +17,7 @@ class Deviation:
     """One deviation of the released code from the paper.
 
     Attributes:
-        item: where METHODS.md describes it: a row of A.3, or a section.
+        item: its number in the list of all known differences, so that a test can tell that none was forgotten.
         family: "released" code, or "printed" text where the code does something else.
         description: one sentence.
         change: how it changes a recipe; None when it concerns the run.

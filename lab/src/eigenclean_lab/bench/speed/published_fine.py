@@ -1,6 +1,6 @@
 """FINE as it was published, as a baseline for speed. Nothing in the library uses it.
 
-Written from the description of the released code (METHODS, A.2), with its cost: a full singular value decomposition
+Written from a description of the released code, with its cost: a full singular value decomposition
 of each class, which builds an n x n factor that is not needed; a Python loop over the samples; one scikit-learn
 mixture per class. `eigenclean.FINE` with ``GaussianCut(monotone=False, split="always")`` decides the same.
 """
