@@ -87,7 +87,7 @@ def test_rows_are_compared_over_the_seeds_that_all_of_them_have() -> None:
 
 def test_means_are_over_settings_that_every_row_has() -> None:
     best = {"C10 S20": 0.5, "C10 S50": 0.7, "C10 S80": 0.2, "C10N worst": 0.9}
-    bonus = {"fine": 0.02, "probe": -0.1}
+    bonus = {"fine": 0.02, "probe": -0.1, "co-teaching": 0.03}
     experiment = in_profile(EXPERIMENTS["table1"], SMALL)
     cells = cells_with(
         experiment,
@@ -105,6 +105,8 @@ def test_means_are_over_settings_that_every_row_has() -> None:
     assert head == "| | `small` C10 (2) | `small` C10N (1) |"
     assert "| fine | **62.0** / **45.0** | **92.0** / **45.0** |" in rows
     assert "| probe | 50.0 / **45.0** | 80.0 / **45.0** |" in rows
+    assert "| co-teaching | 63.0 / 45.0 † | 93.0 / 45.0 † |" in rows  # it is told the noise rate
+    assert "| co-teaching, rate unknown | 60.0 / **45.0** | 90.0 / **45.0** |" in rows
     assert means_table({"small": compare(experiment, [], SMALL)}) == []
 
 
@@ -124,12 +126,13 @@ def test_an_overview_compares_methods_over_the_seeds_that_all_have() -> None:
         ),
     )
     sentence, _, head, _, *rows = overview(compare(experiment, cells, MEDIUM))
-    assert sentence.startswith("Accuracy, after the slash last epoch")
+    assert sentence.startswith("Accuracy, after the slash last epoch") and "† are told the noise rate" in sentence
     assert head == "| | C10 S20 | Fashion S50 |"  # the others were not measured
     assert "| fine | 52.0 / **40.0** | 57.0 / **40.0** |" in rows  # C10 without the seed that standard lacks
     assert "| standard | 50.0 / **40.0** | 55.0 / **40.0** |" in rows
     assert "| probe | **80.0** / **40.0** | **85.0** / **40.0** |" in rows
     assert "| crust | – | 55.0 / **40.0** |" in rows
+    assert "| co-teaching | – | 55.0 / 40.0 † |" in rows
     assert overview(compare(experiment, [], MEDIUM)) == []
     assert overview(shifts(RISING, 0.5)) == []  # no methods to compare
 

@@ -70,7 +70,8 @@ _MEANS = """## What to use now
 
 Mean test accuracy over the settings of [table1](paper/table1.md) in which every row was measured, by profile
 and data, with the number of settings in brackets: that of the epoch with the best accuracy on held-out samples,
-whose labels are as noisy, and after the slash that of the last epoch. The highest are bold.
+whose labels are as noisy, and after the slash that of the last epoch. The highest are bold. Rows with † are told
+the noise rate, which their users would not know, and do not compete.
 """
 _SEMI_SUPERVISED = """
 Semi-supervised methods ([table2](paper/table2.md)) in settings of table 1. They train two networks and take

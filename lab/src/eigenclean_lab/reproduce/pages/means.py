@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eigenclean_lab.reproduce.compare import Table
+from eigenclean_lab.reproduce.rows import KNOW_RATE
 from eigenclean_lab.reproduce.values import Column, Metric
 
 Means = dict[str, list[float]]  # by row, a mean for each metric
@@ -38,9 +39,10 @@ def data_of(column: Column) -> str:
 
 
 def means_table(tables: Mapping[str, Table]) -> list[str]:
-    """Lines of Markdown: a row for each method, a column for each profile and data; the highest are bold.
+    """Lines of Markdown: a row for each method, a column for each profile and data.
 
-    A cell has the main metrics, with a slash between.
+    A cell has the main metrics, with a slash between. The highest are bold; rows that are told the noise rate are
+    marked and do not compete.
     """
     columns = [
         (f"`{profile}` {data} ({count})", means, table.experiment.main_metrics)
@@ -61,13 +63,19 @@ def means_table(tables: Mapping[str, Table]) -> list[str]:
 def highest_marked(by_row: Mapping[str, Sequence[float]], row: str, metrics: Sequence[Metric]) -> str:
     """The numbers of a row, with slashes between; those that are the highest of all rows are bold.
 
+    Rows that are told the noise rate are marked and do not compete.
+
     >>> from eigenclean_lab.reproduce.columns import BEST, LAST
-    >>> highest_marked({"fine": [60.7, 61.1], "judge": [65.0, 60.8]}, "fine", (BEST, LAST))
-    '60.7 / **61.1**'
+    >>> by_row = {"fine": [60.7, 61.1], "judge": [65.0, 60.8], "co-teaching": [66.0, 66.0]}
+    >>> [highest_marked(by_row, row, (BEST, LAST)) for row in by_row]
+    ['60.7 / **61.1**', '**65.0** / 60.8', '66.0 / 66.0 †']
     """
+    numbers = [f"{value:.{metric.digits}f}" for value, metric in zip(by_row[row], metrics, strict=True)]
+    if row in KNOW_RATE:
+        return f"{' / '.join(numbers)} †"
+    competing = [values for name, values in by_row.items() if name not in KNOW_RATE]
     texts = []
-    for number, metric in enumerate(metrics):
-        highest = max(values[number] for values in by_row.values())
-        text, best = (f"{value:.{metric.digits}f}" for value in (by_row[row][number], highest))
-        texts.append(f"**{text}**" if text == best else text)
+    for number, (text, metric) in enumerate(zip(numbers, metrics, strict=True)):
+        highest = f"{max(values[number] for values in competing):.{metric.digits}f}"
+        texts.append(f"**{text}**" if text == highest else text)
     return " / ".join(texts)

@@ -6,9 +6,11 @@ from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.pages.deviations import differences_by_deviation
 from eigenclean_lab.reproduce.pages.formatting import NOTHING
 from eigenclean_lab.reproduce.pages.means import highest_marked
+from eigenclean_lab.reproduce.rows import KNOW_RATE
 from eigenclean_lab.reproduce.values import Column, Metric
 
 _SAME = 0.01  # differences of F below it are none
+_MARKED = "Rows with † are told the noise rate, and do not compete."
 _ENDS = ("rounds.epoch_1", "rounds.last")
 
 
@@ -95,8 +97,9 @@ def _methods_by_setting(table: Table) -> list[str]:
     ]
     first, *others = (metric.title for metric in metrics)
     title = f"{first[0].upper()}{first[1:]}" + "".join(f", after the slash {other}" for other in others)
+    marked = f" {_MARKED}" if set(rows) & set(KNOW_RATE) else ""
     return [
-        f"{title}: means over the seeds that all rows of a setting have. The highest are bold.",
+        f"{title}: means over the seeds that all rows of a setting have. The highest are bold.{marked}",
         "",
         f"| | {' | '.join(measured)} |",
         "|---" * (len(measured) + 1) + "|",
