@@ -65,6 +65,7 @@ the numbers are on the page of each table. Sentences without an entry under *pap
 epoch* is that after the last one. Where two methods are *equal*, the chosen epoch usually precedes the first
 selection. Means over seeds decide; *with every seed* counts, among the settings that have several seeds, those
 in which the sentence holds with each of them. With one seed, a difference of a point or two may be chance.
+Co-teaching and Co-teaching+ are told the noise rate, as by their authors; no other method is.
 """
 _MEANS = """## What to use now
 
@@ -299,5 +300,9 @@ def _folded(content: Sequence[str]) -> list[str]:
 
 
 def _notes(experiment: Experiment) -> list[str]:
-    """What is to be said about single rows; deviations have a table of their own."""
-    return [f"`{row.name}`: {row.note}.\n" for row in experiment.rows if row.note and row.against is None]
+    """What is to be said about single rows, or several; deviations have a table of their own."""
+    by_note: dict[str, list[str]] = {}
+    for row in experiment.rows:
+        if row.note and row.against is None:
+            by_note.setdefault(row.note, []).append(f"`{row.name}`")
+    return [f"{', '.join(names)}: {note}.\n" for note, names in by_note.items()]

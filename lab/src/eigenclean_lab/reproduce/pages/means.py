@@ -53,7 +53,9 @@ def means_table(tables: Mapping[str, Table]) -> list[str]:
         return []
     rows = [row.name for row in next(iter(tables.values())).experiment.rows]
     body = [
-        f"| {row} | " + " | ".join(highest_marked(means, row, metrics) for _, means, metrics in columns) + " |"
+        f"| {row_name(row)} | "
+        + " | ".join(highest_marked(means, row, metrics) for _, means, metrics in columns)
+        + " |"
         for row in rows
     ]
     head = " | ".join(name for name, *_ in columns)
@@ -63,19 +65,26 @@ def means_table(tables: Mapping[str, Table]) -> list[str]:
 def highest_marked(by_row: Mapping[str, Sequence[float]], row: str, metrics: Sequence[Metric]) -> str:
     """The numbers of a row, with slashes between; those that are the highest of all rows are bold.
 
-    Rows that are told the noise rate are marked and do not compete.
+    Rows that are told the noise rate do not compete.
 
     >>> from eigenclean_lab.reproduce.columns import BEST, LAST
     >>> by_row = {"fine": [60.7, 61.1], "judge": [65.0, 60.8], "co-teaching": [66.0, 66.0]}
     >>> [highest_marked(by_row, row, (BEST, LAST)) for row in by_row]
-    ['60.7 / **61.1**', '**65.0** / 60.8', '66.0 / 66.0 †']
+    ['60.7 / **61.1**', '**65.0** / 60.8', '66.0 / 66.0']
     """
-    numbers = [f"{value:.{metric.digits}f}" for value, metric in zip(by_row[row], metrics, strict=True)]
-    if row in KNOW_RATE:
-        return f"{' / '.join(numbers)} †"
-    competing = [values for name, values in by_row.items() if name not in KNOW_RATE]
     texts = []
-    for number, (text, metric) in enumerate(zip(numbers, metrics, strict=True)):
-        highest = f"{max(values[number] for values in competing):.{metric.digits}f}"
-        texts.append(f"**{text}**" if text == highest else text)
+    for number, metric in enumerate(metrics):
+        printed = {name: f"{values[number]:.{metric.digits}f}" for name, values in by_row.items()}
+        best = max((float(text) for name, text in printed.items() if name not in KNOW_RATE), default=None)
+        is_best = row not in KNOW_RATE and float(printed[row]) == best
+        texts.append(f"**{printed[row]}**" if is_best else printed[row])
     return " / ".join(texts)
+
+
+def row_name(row: str) -> str:
+    """The name of a row, marked if it is told the noise rate.
+
+    >>> row_name("fine"), row_name("co-teaching")
+    ('fine', 'co-teaching †')
+    """
+    return f"{row} †" if row in KNOW_RATE else row

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.pages.deviations import differences_by_deviation
 from eigenclean_lab.reproduce.pages.formatting import NOTHING
-from eigenclean_lab.reproduce.pages.means import highest_marked
+from eigenclean_lab.reproduce.pages.means import highest_marked, row_name
 from eigenclean_lab.reproduce.rows import KNOW_RATE
 from eigenclean_lab.reproduce.values import Column, Metric
 
@@ -93,7 +93,8 @@ def _methods_by_setting(table: Table) -> list[str]:
         return []
     rows = [row.name for row in table.experiment.rows if any(row.name in texts for texts in measured.values())]
     body = [
-        f"| {row} | " + " | ".join(texts.get(row, NOTHING) for texts in measured.values()) + " |" for row in rows
+        f"| {row_name(row)} | " + " | ".join(texts.get(row, NOTHING) for texts in measured.values()) + " |"
+        for row in rows
     ]
     first, *others = (metric.title for metric in metrics)
     title = f"{first[0].upper()}{first[1:]}" + "".join(f", after the slash {other}" for other in others)
