@@ -195,6 +195,24 @@ def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name:
     assert drawn_from(table) in figure and drawn_from(compare(experiment, cells[1:], SMALL)) not in figure
 
 
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_curves_of_several_seeds_are_a_line_and_a_band(seeds: int) -> None:
+    experiment = in_profile(EXPERIMENTS["fig4"], SMALL)
+    cells = cells_with(
+        experiment,
+        lambda row, column, seed: (
+            {"f": 0.5, "curves": {"f": [0.5, None, 0.6 + 0.1 * seed]}}
+            if (row, column) == ("fine", "C10 S50")
+            else {"status": "missing"}
+        ),
+        seeds=seeds,
+    )
+    figure = draw(compare(experiment, cells, SMALL))
+    assert ("band: their range" in figure) == (seeds > 1)
+    assert ("PolyCollection" in figure) == (seeds > 1)
+    assert "C10 S50" in figure and "C10 S80" not in figure  # a panel for each setting with curves
+
+
 @pytest.mark.slow
 def test_the_page_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
     table = shifts(RISING, 0.5)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenclean.arrays import Float64s
 from eigenclean_lab.reproduce.compare import Table
 from eigenclean_lab.reproduce.values import Metric
 from eigenclean_lab.store import measured_cells
@@ -124,26 +125,40 @@ def _rates(table: Table, figure: "Figure") -> None:
 
 
 def _curves(table: Table, figure: "Figure") -> None:
-    """F of what is learned from, epoch by epoch, a panel for each column."""
+    """F of what is learned from, epoch by epoch, a panel for each column: means over the seeds, and their range."""
     columns = [column.name for column in table.experiment.columns if _has_curve(table, column.name)]
     panels = _panels(figure, len(columns), 3.4, 2.6, across=3, sharey=True)
+    most_seeds = 1
     for axes, column in zip(panels, columns, strict=True):
         for colour, row in zip(COLOURS, table.experiment.rows, strict=False):
-            for number, cell in enumerate(measured_cells(table.cells[row.name, column, _kind(table)])):
-                y = [np.nan if value is None else value for value in cell.curves.get("f", ())]
-                label = row.name if number == 0 else None
-                style = "--" if row.name.endswith("accuracy") else "-"  # to read the others by
-                axes.plot(range(1, len(y) + 1), y, style, color=colour, linewidth=1.4, alpha=0.85, label=label)
+            by_seed = _curves_by_seed(table, row.name, column)
+            if not len(by_seed):
+                continue
+            most_seeds = max(most_seeds, len(by_seed))
+            x = range(1, by_seed.shape[1] + 1)
+            style = "--" if row.name.endswith("accuracy") else "-"  # to read the others by
+            mean, low, high = by_seed.mean(axis=0), by_seed.min(axis=0), by_seed.max(axis=0)
+            axes.plot(x, mean, style, color=colour, linewidth=1.4, alpha=0.85, label=row.name)
+            if len(by_seed) > 1:
+                axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         axes.set_title(column, loc="left")
         axes.set_xlabel("epoch")
     panels[0].set_ylabel("F of the kept" if _kind(table) == "train" else "F of the kept, or accuracy")
     handles, labels = panels[0].get_legend_handles_labels()  # a legend inside a panel would hide lines
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
+    title = "line: mean over the seeds, band: their range" if most_seeds > 1 else None
+    figure.legend(
+        handles, labels, title=title, loc="outside lower center", ncols=min(len(labels), 4), frameon=False
+    )
+
+
+def _curves_by_seed(table: Table, row: str, column: str) -> Float64s:
+    """Seeds x epochs, with nan for epochs without a number; no rows where nothing was measured."""
+    cells = measured_cells(table.cells[row, column, _kind(table)])
+    return np.array([cell.curves["f"] for cell in cells if cell.curves.get("f")], dtype=np.float64)
 
 
 def _has_curve(table: Table, column: str) -> bool:
-    cells = [cell for row in table.experiment.rows for cell in table.cells[row.name, column, _kind(table)]]
-    return any(cell.curves.get("f") for cell in measured_cells(cells))
+    return any(len(_curves_by_seed(table, row.name, column)) for row in table.experiment.rows)
 
 
 def _kind(table: Table) -> str:
