@@ -65,7 +65,7 @@ the numbers are on the page of each table. Sentences without an entry under *pap
 epoch* is that after the last one. Where two methods are *equal*, the chosen epoch usually precedes the first
 selection. Means over seeds decide; *with every seed* counts, among the settings that have several seeds, those
 in which the sentence holds with each of them. With one seed, a difference of a point or two may be chance.
-Co-teaching and Co-teaching+ are told the noise rate, as by their authors; no other method is.
+Co-teaching and Co-teaching+ are told the noise rate, as by their authors; no other method of table 1 is.
 """
 _MEANS = """## What to use now
 
