@@ -195,6 +195,25 @@ def test_every_kind_of_figure_is_drawn_and_equal_results_draw_an_equal_one(name:
     assert drawn_from(table) in figure and drawn_from(compare(experiment, cells[1:], SMALL)) not in figure
 
 
+def test_dots_are_means_over_the_seeds_that_all_rows_have() -> None:
+    experiment = in_profile(EXPERIMENTS["table8"], SMALL)
+    best = {"cores2": {0: 0.5}, "fine": {0: 0.5, 1: 0.9}}  # seed 1 is easier, and only one of them has it
+    cells = cells_with(
+        experiment,
+        lambda row, column, seed: {"best": best[row][seed]} if seed in best[row] else {"status": "missing"},
+    )
+    table = compare(experiment, cells, SMALL)
+    dots = table.over_common_seeds("C10 I20", experiment.metrics[0])
+    assert {row: (number.mean, number.deviation) for row, number in dots.items()} == {
+        "cores2": (50.0, None),
+        "fine": (50.0, None),
+    }
+    common = compare(experiment, [each for each in cells if each.seed == 0], SMALL)
+    assert draw(table).replace(drawn_from(table), "") == draw(common).replace(drawn_from(common), "")
+    alone = compare(experiment, [each for each in cells if each.task["method"] == "fine"], SMALL)
+    assert alone.over_common_seeds("C10 I20", experiment.metrics[0])["fine"].mean == pytest.approx(70.0)
+
+
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_curves_of_several_seeds_are_a_line_and_a_band(seeds: int) -> None:
     experiment = in_profile(EXPERIMENTS["fig4"], SMALL)

@@ -149,7 +149,8 @@ def _accuracy_tables() -> list[Experiment]:
                 "On CIFAR-10 and CIFAR-100 all rows have the settings that were published for the noise, whose "
                 "kind and rate are known to that extent: under asymmetric noise the warm-up has a penalty on "
                 "confidence; at 90 % the threshold is 0.6, and the losses of DivideMix and LongReMix are averaged "
-                "over five rounds.",
+                "over five rounds. In the profile paper, the weight of the unlabelled samples depends on the rate, "
+                "too.",
                 _ROUNDS,
             ),
         ),

@@ -91,6 +91,22 @@ class Table:
         seeds = set.intersection(*map(set, by_row)) if by_row else set()
         return [float(np.mean([of_row[seed] for seed in sorted(seeds)])) for of_row in by_row] if seeds else None
 
+    def over_common_seeds(self, column: str, metric: Metric) -> dict[str, Number]:
+        """By row that was measured, mean and deviation over the seeds that all these rows have.
+
+        Draws differ by more than methods do: means over other seeds cannot be compared. Where no seed is common,
+        each row has its own.
+        """
+        by_row = {
+            row.name: values(self.cells[row.name, column, metric.kind], metric) for row in self.experiment.rows
+        }
+        measured = {row: by_seed for row, by_seed in by_row.items() if by_seed}
+        common = set.intersection(*map(set, measured.values())) if measured else set()
+        return {
+            row: over_seeds([by_seed[seed] for seed in sorted(common or by_seed)])
+            for row, by_seed in measured.items()
+        }
+
 
 def compare(experiment: Experiment, cells: Iterable[Cell], profile: Profile) -> Table:
     """The table of an experiment; cells that were measured with other settings of the profile are left out."""

@@ -89,7 +89,7 @@ A network is trained on all labels as given; each method judges them after each 
 ([rounds](paper/rounds.md), profile `medium`). F of the kept labels after the first and after the last epoch;
 *train accuracy* is the share of the given labels, wrong ones included, that the network predicts. Once it
 predicts all of them, its losses carry no information about errors. Under asymmetric noise (A40) half of the given
-classes have no wrong labels; FINE as published splits these in two as well, and drops right labels.
+classes have no wrong labels; FINE as published splits these in two as well.
 """
 
 

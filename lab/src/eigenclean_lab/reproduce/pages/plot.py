@@ -59,15 +59,16 @@ def _dots(table: Table, figure: "Figure") -> None:
     printed = False
     for axes, (column, metrics) in zip(panels, panel_contents, strict=True):
         for number, metric in reversed(list(enumerate(metrics))):  # the first is drawn last, on top
+            measured = table.over_common_seeds(column, metric)
             for place, row in enumerate(rows):
-                entry = table.entries[row, column, metric.key]
-                if entry.paper is not None:
+                paper = table.entries[row, column, metric.key].paper
+                if paper is not None:
                     printed = True
                     fill = "none" if number else THEIRS
-                    axes.plot(entry.paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor=fill)
-                if entry.measured is not None:
+                    axes.plot(paper.mean, place, "D", color=THEIRS, markersize=4, markerfacecolor=fill)
+                if row in measured:
                     fill = "none" if number else OURS
-                    value, spread = entry.measured.mean, entry.measured.deviation
+                    value, spread = measured[row].mean, measured[row].deviation
                     axes.errorbar(
                         value, place, xerr=spread, fmt="o", color=OURS, markersize=4, markerfacecolor=fill
                     )
@@ -82,7 +83,7 @@ def _dots(table: Table, figure: "Figure") -> None:
         f", circle: {metric.title}" for metric in second
     )
     also = "\ndiamond: the same in the paper, on its own data" if printed else ""
-    figure.supxlabel(f"{legend}, with deviation over the seeds{also}", fontsize=8)
+    figure.supxlabel(f"{legend}, with deviation over the seeds that all rows have{also}", fontsize=8)
 
 
 def _metrics_by_unit(table: Table) -> list[tuple[Metric, ...]]:
