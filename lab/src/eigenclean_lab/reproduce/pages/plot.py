@@ -83,7 +83,7 @@ def _dots(table: Table, figure: "Figure") -> None:
         f", circle: {metric.title}" for metric in second
     )
     also = "\ndiamond: the same in the paper, on its own data" if printed else ""
-    figure.supxlabel(f"{legend}, with deviation over the seeds that all rows have{also}", fontsize=8)
+    figure.supxlabel(f"{legend}\nwith deviation over the seeds that all rows have{also}", fontsize=8)
 
 
 def _metrics_by_unit(table: Table) -> list[tuple[Metric, ...]]:
